@@ -1,0 +1,225 @@
+"""What a library knows, in one SQLite file: sources, records, papers, chunks, and which indexes are in force.
+
+Its transaction is the moment at which a new state of the library comes into being; the vectors and the word index
+are written before it and cleaned up after it.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rag.errors import IndexStateError
+from rag.records import Chunk, Paper, Skipped, Source, SourceRecord
+
+_SCHEMA_VERSION = 1
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE roots (path TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE files (
+    path TEXT PRIMARY KEY, root TEXT NOT NULL, name TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+    sha256 TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE records (path TEXT NOT NULL, ordinal INTEGER NOT NULL, skipped INTEGER NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (path, ordinal)) WITHOUT ROWID;
+CREATE TABLE papers (paper_id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE chunks (chunk_id TEXT PRIMARY KEY, paper_id TEXT NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL)
+    WITHOUT ROWID;
+CREATE INDEX chunks_of_paper ON chunks (paper_id);
+CREATE TABLE merges (ordinal INTEGER PRIMARY KEY, body TEXT NOT NULL);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file the library was read from, as it was then."""
+
+    path: str
+    root: str
+    name: str
+    size: int
+    mtime_ns: int
+    sha256: str
+
+
+class Catalogue:
+    """The SQLite file of a library; safe to share between threads, and to read while another process writes."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens the catalogue, making it when missing. Raises IndexStateError where that cannot be done."""
+        self.path = path
+        self._lock = threading.RLock()
+        try:
+            self._db = sqlite3.connect(path, check_same_thread=False, timeout=30, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+            if version == 0:
+                with self.transaction():
+                    for statement in _SCHEMA.split(";"):
+                        self._db.execute(statement)
+                    self._db.execute(f"PRAGMA user_version={_SCHEMA_VERSION}")
+        except sqlite3.Error as error:
+            raise IndexStateError(
+                f"the catalogue {path} cannot be opened ({error}); if it is damaged, remove its folder and index again"
+            ) from error
+        if version > _SCHEMA_VERSION:
+            raise IndexStateError(f"the catalogue {path} was made by a newer Citewell (format {version}); update Citewell")
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All that is written inside comes into force together, or not at all."""
+        with self._lock:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def _all(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        with self._lock:
+            return self._db.execute(query, values).fetchall()
+
+    def meta(self) -> dict[str, str]:
+        """What is in force: fingerprints, collection, word index, generation, counts."""
+        return dict(self._all("SELECT key, value FROM meta"))
+
+    def write_meta(self, values: dict[str, str]) -> None:
+        with self._lock:
+            self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+
+    def roots(self) -> list[str]:
+        """The paths the library is a copy of."""
+        return [row[0] for row in self._all("SELECT path FROM roots ORDER BY path")]
+
+    def write_roots(self, roots: Iterable[str]) -> None:
+        with self._lock:
+            self._db.execute("DELETE FROM roots")
+            self._db.executemany("INSERT INTO roots VALUES (?)", [(r,) for r in roots])
+
+    def files(self) -> dict[str, SourceFile]:
+        """The files read, by absolute path."""
+        return {row[0]: SourceFile(*row) for row in self._all("SELECT * FROM files ORDER BY path")}
+
+    def write_file(self, file: SourceFile) -> None:
+        with self._lock:
+            self._db.execute(
+                "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)",
+                (file.path, file.root, file.name, file.size, file.mtime_ns, file.sha256),
+            )
+
+    def remove_file(self, path: str) -> None:
+        with self._lock:
+            self._db.execute("DELETE FROM files WHERE path = ?", (path,))
+            self._db.execute("DELETE FROM records WHERE path = ?", (path,))
+
+    def records(self, path: str) -> list[SourceRecord | Skipped]:
+        """What was read from the file ``path``, in its order."""
+        rows = self._all("SELECT skipped, body FROM records WHERE path = ? ORDER BY ordinal", (path,))
+        return [_skipped(body) if skipped else _record(body) for skipped, body in rows]
+
+    def write_records(self, path: str, records: Iterable[SourceRecord | Skipped]) -> None:
+        with self._lock:
+            self._db.execute("DELETE FROM records WHERE path = ?", (path,))
+            self._db.executemany(
+                "INSERT INTO records VALUES (?, ?, ?, ?)",
+                ((path, i, isinstance(r, Skipped), _dump(r)) for i, r in enumerate(records)),
+            )
+
+    def skipped(self) -> list[Skipped]:
+        """Everything in the sources that is no paper."""
+        rows = self._all("SELECT body FROM records WHERE skipped = 1 ORDER BY path, ordinal")
+        return [_skipped(body) for (body,) in rows]
+
+    def papers(self, paper_ids: Sequence[str] | None = None) -> list[Paper]:
+        """All papers by id, or those of ``paper_ids`` in that order, unknown ones left out."""
+        if paper_ids is None:
+            return [_paper(body) for (body,) in self._all("SELECT body FROM papers ORDER BY paper_id")]
+        found: dict[str, Paper] = {}
+        for at in range(0, len(paper_ids), 500):
+            part = paper_ids[at : at + 500]
+            marks = ",".join("?" * len(part))
+            for paper_id, body in self._all(f"SELECT paper_id, body FROM papers WHERE paper_id IN ({marks})", part):
+                found[paper_id] = _paper(body)
+        return [found[i] for i in paper_ids if i in found]
+
+    def paper_bodies(self) -> dict[str, str]:
+        """The stored form of every paper, by id: equal strings, equal papers."""
+        return dict(self._all("SELECT paper_id, body FROM papers"))
+
+    def write_papers(self, papers: Iterable[Paper], *, remove: Iterable[str]) -> None:
+        with self._lock:
+            self._db.executemany("DELETE FROM papers WHERE paper_id = ?", [(i,) for i in remove])
+            self._db.executemany("INSERT OR REPLACE INTO papers VALUES (?, ?)", ((p.paper_id, body_of(p)) for p in papers))
+
+    def chunks(self) -> dict[str, tuple[str, int, int]]:
+        """Paper, start and end of every chunk, by its id."""
+        return {c: (p, s, e) for c, p, s, e in self._all("SELECT chunk_id, paper_id, start, end FROM chunks")}
+
+    def papers_of_chunks(self) -> dict[str, str]:
+        """The paper of every chunk, by the chunk's id."""
+        return dict(self._all("SELECT chunk_id, paper_id FROM chunks"))
+
+    def write_chunks(self, chunks: Iterable[Chunk], *, of: Iterable[str]) -> None:
+        """Replaces the chunks of the papers ``of`` by ``chunks``."""
+        with self._lock:
+            self._db.executemany("DELETE FROM chunks WHERE paper_id = ?", [(i,) for i in of])
+            self._db.executemany(
+                "INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?)",
+                ((c.chunk_id, c.paper_id, c.start, c.end) for c in chunks),
+            )
+
+    def merges(self) -> list[dict[str, Any]]:
+        """The audit of the duplicates, as it is printed."""
+        return [json.loads(body) for (body,) in self._all("SELECT body FROM merges ORDER BY ordinal")]
+
+    def write_merges(self, merges: Iterable[dict[str, Any]]) -> None:
+        with self._lock:
+            self._db.execute("DELETE FROM merges")
+            self._db.executemany("INSERT INTO merges (body) VALUES (?)", ((_dumps(m),) for m in merges))
+
+
+def body_of(paper: Paper) -> str:
+    """The stored form of a paper."""
+    return _dump(paper)
+
+
+def _dump(value: SourceRecord | Skipped | Paper) -> str:
+    return _dumps({k: v for k, v in asdict(value).items() if v not in ("", (), None)})
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _tuples(body: dict[str, Any]) -> dict[str, Any]:
+    for key in ("authors", "keywords"):
+        if key in body:
+            body[key] = tuple(body[key])
+    return body
+
+
+def _record(text: str) -> SourceRecord:
+    body = _tuples(json.loads(text))
+    body["source"] = Source(**body["source"])
+    return SourceRecord(**body)
+
+
+def _skipped(text: str) -> Skipped:
+    return Skipped(**{"row": None, **json.loads(text)})
+
+
+def _paper(text: str) -> Paper:
+    body = _tuples(json.loads(text))
+    body["sources"] = tuple(Source(**s) for s in body.get("sources", ()))
+    return Paper(**body)

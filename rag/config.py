@@ -1,0 +1,103 @@
+"""Settings, from the environment and one TOML file; the only reader of either.
+
+Order, later wins: the defaults here, ``citewell.toml`` (in the working directory, or where ``CITEWELL_CONFIG``
+points), environment variables ``CITEWELL_<KEY>``. An unknown key is an error, since a misspelt one would be obeyed
+by nobody.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from platformdirs import user_cache_path, user_data_path
+
+from rag.errors import ConfigError
+
+FILE_NAME = "citewell.toml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Everything that can be set; see the README for what each means."""
+
+    data: Path = user_data_path("citewell")
+    """Where libraries live: one folder a library."""
+    cache: Path = user_cache_path("citewell")
+    """Where models live."""
+    library: str = "default"
+    embedder: str = "all-MiniLM-L6-v2"
+    """A name of the model registry, a local folder, or ``hf:REPO``."""
+    llm: str = "Qwen2.5-Coder-1.5B-Instruct"
+    """A name of the model registry, a .gguf file, or ``hf:REPO/FILE.gguf``; not used when llm_url is set."""
+    llm_url: str = ""
+    """Base address of an OpenAI-compatible server, such as http://127.0.0.1:11434/v1."""
+    llm_model: str = ""
+    """The model to ask for at llm_url."""
+    llm_key: str = ""
+    """The key for llm_url, if it wants one."""
+    llm_timeout: float = 120.0
+    """Seconds to wait for llm_url."""
+    threads: int = min(os.cpu_count() or 2, 8)
+    """Threads of the embedded language model."""
+    context: int = 4096
+    """Tokens of one conversation with the embedded language model, prompt and answer together."""
+    evidence_tokens: int = 330
+    """Budget of the numbered evidence in a prompt."""
+    papers: int = 5
+    """Papers whose sentences are looked at for an answer."""
+
+
+def load_config(
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Config:
+    """The settings in force; ``overrides`` (from the command line) win over all, None values in it are ignored.
+
+    Raises ConfigError for an unknown key, an unusable value or a file that is not TOML.
+    """
+    env = os.environ if environ is None else environ
+    values: dict[str, Any] = {}
+    path = Path(env["CITEWELL_CONFIG"]) if env.get("CITEWELL_CONFIG") else (folder or Path.cwd()) / FILE_NAME
+    if path.is_file():
+        try:
+            values.update(tomllib.loads(path.read_text(encoding="utf-8")))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+            raise ConfigError(f"{path} cannot be read as TOML: {error}; mend or remove it") from error
+    elif env.get("CITEWELL_CONFIG"):
+        raise ConfigError(f"CITEWELL_CONFIG names {path}, which is no file; correct or unset it")
+    known = {f.name for f in fields(Config)}
+    for key in values:
+        if key not in known:
+            raise ConfigError(f"{path}: unknown setting {key!r}; known ones: {', '.join(sorted(known))}")
+    for name in known:
+        if value := env.get(f"CITEWELL_{name.upper()}"):
+            values[name] = value
+    values.update({k: v for k, v in (overrides or {}).items() if v is not None})
+    types = get_type_hints(Config)
+    config = Config(**{key: _convert(key, value, types[key]) for key, value in values.items()})
+    for name in ("threads", "context", "evidence_tokens", "papers", "llm_timeout"):
+        if getattr(config, name) <= 0:
+            raise ConfigError(f"setting {name} is {getattr(config, name)}; it must be above 0")
+    if not config.library or "/" in config.library or "\\" in config.library or config.library.startswith("."):
+        raise ConfigError(f"library name {config.library!r} cannot be used; take letters, digits, '-' and '_'")
+    return config
+
+
+def _convert(key: str, value: Any, kind: type) -> Any:
+    if kind is Path and isinstance(value, str | Path):
+        return Path(value).expanduser().absolute()
+    try:
+        if kind in (int, float) and isinstance(value, str | int | float) and not isinstance(value, bool):
+            return kind(value)
+    except ValueError:
+        pass
+    if kind is str and isinstance(value, str):
+        return value
+    raise ConfigError(f"setting {key} is {value!r}; it must be a {kind.__name__}")

@@ -1,0 +1,83 @@
+"""An indexed library, open for reading: its papers, their vectors and their words, as of one generation."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag import chunk, lexical
+from rag.catalogue import Catalogue
+from rag.embed import Embedder
+from rag.errors import IndexStateError
+from rag.lexical import LexicalIndex
+from rag.records import Paper
+from rag.store import Collection, VectorStore
+from rag.sync import CATALOGUE, VECTORS
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What one generation of a library is searched with; a new one takes its place when the library changes."""
+
+    generation: str
+    words: LexicalIndex
+    vectors: Collection
+    paper_of_chunk: dict[str, str]
+    fingerprint: str
+
+
+class Library:
+    """The library in a folder. Follows the index: when another process changes it, the next call sees the new state."""
+
+    def __init__(self, folder: Path, embedder: Embedder) -> None:
+        """Raises IndexStateError where there is no index, or one that ``embedder`` did not make."""
+        if not (folder / CATALOGUE).is_file():
+            raise IndexStateError(
+                f"the library {folder.name!r} has not been indexed (nothing in {folder}); run 'citewell index PATH' first"
+            )
+        self.name = folder.name
+        self.embedder = embedder
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._catalogue = Catalogue(folder / CATALOGUE)
+        self._store = VectorStore(folder / VECTORS)
+        self._snapshot = self._open(self._catalogue.meta())
+
+    def _open(self, meta: dict[str, str]) -> Snapshot:
+        if "lexical" not in meta:
+            raise IndexStateError(f"indexing the library {self.name!r} did not finish; run 'citewell index PATH' again")
+        if meta["embedder"] != self.embedder.fingerprint:
+            raise IndexStateError(
+                f"the library {self.name!r} was indexed with the embedding model {meta['embedder_name']!r} "
+                f"({meta['embedder']}), not with {self.embedder.model_name!r} ({self.embedder.fingerprint}); "
+                "set 'embedder' back, or run 'citewell index' to embed it anew"
+            )
+        if (meta["chunker"], meta["words"]) != (chunk.VERSION, lexical.VERSION):
+            raise IndexStateError(f"the library {self.name!r} was indexed by an older Citewell; run 'citewell index'")
+        return Snapshot(
+            generation=meta["generation"],
+            words=LexicalIndex.load(self._folder / meta["lexical"]),
+            vectors=self._store.collection(meta["collection"]),
+            paper_of_chunk=self._catalogue.papers_of_chunks(),
+            fingerprint=f"{meta['embedder']}-{meta['chunker']}.{meta['words']}-{meta['corpus']}",
+        )
+
+    def snapshot(self) -> Snapshot:
+        """The state in force now."""
+        meta = self._catalogue.meta()
+        with self._lock:
+            if meta["generation"] != self._snapshot.generation:
+                self._snapshot = self._open(meta)
+            return self._snapshot
+
+    def papers(self, paper_ids: Sequence[str] | None = None) -> list[Paper]:
+        """All papers by id, or those of ``paper_ids`` in that order; unknown ones are left out."""
+        return self._catalogue.papers(paper_ids)
+
+    def __len__(self) -> int:
+        return len(self.snapshot().words.paper_ids)
+
+    def close(self) -> None:
+        self._catalogue.close()

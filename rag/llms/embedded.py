@@ -1,0 +1,160 @@
+"""llama.cpp inside the process, as a LlamaIndex ``LLM``: a GGUF file on the CPU, streamed, cancellable.
+
+Prompts that begin alike share their cached prefix. Closing a stream stops the engine at the next token.
+"""
+
+from __future__ import annotations
+
+import atexit
+import queue
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import xllamacpp
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    ChatResponse,
+    ChatResponseGen,
+    CompletionResponse,
+    CompletionResponseGen,
+    LLMMetadata,
+    MessageRole,
+)
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.llms.callbacks import llm_chat_callback, llm_completion_callback
+from llama_index.core.llms.custom import CustomLLM
+
+from rag.errors import ModelError
+
+SLOTS = 2
+"""Conversations that run side by side in one engine, each with a cache of its own."""
+
+
+class EmbeddedLLM(CustomLLM):
+    """A language model in this process. Greedy by default, so that equal prompts get equal answers."""
+
+    path: str
+    context: int
+    """Tokens of prompt and answer together; a longer prompt is refused, never cut."""
+    max_tokens: int
+    address: str
+    """Where the engine's own OpenAI-compatible server listens, on the loopback interface."""
+    _server: Any = PrivateAttr()
+    _workers: weakref.WeakSet[threading.Thread] = PrivateAttr()
+    _stopping: threading.Event = PrivateAttr()
+
+    @classmethod
+    def load(cls, path: Path, *, threads: int, context: int, max_tokens: int = 400) -> EmbeddedLLM:
+        """Starts an engine with the model in ``path``. Raises ModelError where it cannot be loaded."""
+        if not path.is_file():
+            raise ModelError(f"{path}: no such model file; run 'citewell models pull' or set 'llm' to a .gguf file")
+        params = xllamacpp.CommonParams()
+        params.model.path = str(path)
+        params.n_ctx = context * SLOTS
+        params.n_parallel = SLOTS
+        params.n_gpu_layers = 0
+        params.warmup = False
+        params.cache_ram_mib = 512
+        params.verbosity = -1
+        for cpu in (params.cpuparams, params.cpuparams_batch):
+            cpu.n_threads = threads
+            cpu.poll = 0  # waiting threads that spin starve whatever else runs, and each other
+        try:
+            server = xllamacpp.Server(params)
+        except Exception as error:  # the engine raises RuntimeError or its own kinds
+            raise ModelError(
+                f"{path} cannot be loaded as a language model ({error}); run 'citewell models verify' or set 'llm' to another"
+            ) from error
+        llm = cls(path=str(path), context=context, max_tokens=max_tokens, address=str(server.listening_address))
+        llm._server = server
+        # a thread inside the engine when the interpreter ends would abort the process
+        atexit.register(llm.close)
+        return llm
+
+    def model_post_init(self, context: Any, /) -> None:
+        super().model_post_init(context)
+        self._workers = weakref.WeakSet()
+        self._stopping = threading.Event()
+
+    def close(self) -> None:
+        """Stops whatever is being generated and waits until the engine is at rest."""
+        self._stopping.set()
+        for worker in list(self._workers):
+            worker.join(timeout=30)
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(
+            context_window=self.context, num_output=self.max_tokens, is_chat_model=True, model_name=Path(self.path).stem
+        )
+
+    @classmethod
+    def class_name(cls) -> str:
+        return "citewell_embedded_llm"
+
+    @llm_chat_callback()
+    def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
+        text = "".join(self._deltas(messages, kwargs))
+        return ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text))
+
+    @llm_chat_callback()
+    def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
+        def generate() -> ChatResponseGen:
+            text = ""
+            for delta in self._deltas(messages, kwargs):
+                text += delta
+                yield ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text), delta=delta)
+
+        return generate()
+
+    @llm_completion_callback()
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        return CompletionResponse(text=self.chat([ChatMessage(content=prompt)], **kwargs).message.content or "")
+
+    @llm_completion_callback()
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:
+        def generate() -> CompletionResponseGen:
+            for part in self.stream_chat([ChatMessage(content=prompt)], **kwargs):
+                yield CompletionResponse(text=part.message.content or "", delta=part.delta)
+
+        return generate()
+
+    def _deltas(self, messages: Sequence[ChatMessage], options: dict[str, Any]) -> Iterator[str]:
+        """Pieces of the answer as the engine makes them. Raises ModelError where it refuses the prompt."""
+        request = {
+            "messages": [{"role": m.role.value, "content": m.content or ""} for m in messages],
+            "stream": True,
+            "cache_prompt": True,
+            "temperature": 0.0,
+            "max_tokens": self.max_tokens,
+            **options,
+        }
+        pieces: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        stopped = threading.Event()
+
+        def receive(piece: dict[str, Any]) -> bool:
+            pieces.put(piece)
+            return stopped.is_set() or self._stopping.is_set()
+
+        def run() -> None:
+            try:
+                self._server.handle_chat_completions(request, receive)
+            except Exception as error:  # reaches the reader as any refusal of the engine does
+                pieces.put({"error": {"message": str(error)}})
+            finally:
+                pieces.put(None)
+
+        worker = threading.Thread(target=run, name="citewell-llm", daemon=True)
+        worker.start()
+        self._workers.add(worker)
+        try:
+            while (piece := pieces.get()) is not None:
+                if "error" in piece:
+                    raise ModelError(f"the language model {Path(self.path).name} refused: {piece['error']['message']}")
+                if delta := piece["choices"][0]["delta"].get("content"):
+                    yield delta
+        finally:
+            stopped.set()

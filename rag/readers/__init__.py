@@ -1,0 +1,62 @@
+"""Files of any kind to records: ``read`` for all of a path, ``files`` and ``read_file`` for one file at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from rag.errors import SourceError
+from rag.readers import textlist
+from rag.readers.encoding import NotText, open_text
+from rag.readers.screen import reason_to_skip
+from rag.records import Skipped, SourceRecord
+
+__all__ = ["files", "read", "read_file"]
+
+
+def files(path: Path) -> list[tuple[Path, str]]:
+    """Every file to read under ``path``, sorted: its path and its name relative to the folder, ``/`` between parts.
+
+    A single file is named by itself. Hidden files and folders are left out. Raises SourceError for no such path.
+    """
+    if path.is_file():
+        return [(path, path.name)]
+    if not path.is_dir():
+        raise SourceError(f"no such file or folder: {path}; check the spelling or give another path")
+    found = []
+    for folder, folders, names in os.walk(path):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(folder, name) for name in names if not name.startswith(".")]
+    return sorted(((item, item.relative_to(path).as_posix()) for item in found), key=lambda pair: pair[1])
+
+
+def read(path: Path) -> Iterator[SourceRecord | Skipped]:
+    """Every record of a file or folder, and what was no paper with the reason. Raises SourceError: no such path."""
+    for file, name in files(path):
+        yield from read_file(file, name)
+
+
+def read_file(path: Path, name: str) -> Iterator[SourceRecord | Skipped]:
+    """The records of one file, called ``name`` in the sources. A file that cannot be read is one Skipped."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        yield Skipped(name, None, f"cannot be read: {error.strerror or error}")
+        return
+    yield from _read_bytes(data, name)
+
+
+def _read_bytes(data: bytes, name: str) -> Iterator[SourceRecord | Skipped]:
+    if not data.strip():
+        yield Skipped(name, None, "empty file")
+        return
+    try:
+        stream = open_text(data)
+    except NotText as error:
+        yield Skipped(name, None, str(error))
+        return
+    for item in textlist.read(stream, name):
+        if isinstance(item, SourceRecord) and (reason := reason_to_skip(item.abstract, item.title)):
+            item = Skipped(name, item.source.row, reason)
+        yield item
