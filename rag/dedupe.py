@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
+from rag.facets import Facets, facets, name, strong_keys, weak_keys
 from rag.fold import fold
 from rag.label import label
 from rag.records import Paper, Source, SourceRecord
 from rag.shingles import candidates, shingle
-from rag.works import Facets, Judgement, block_keys, facets, has_names, judge
+from rag.works import Judgement, judge, likeness
 
-_FLOOR = 0.2
+_TEXT_FLOOR = 0.2
+_TITLE_FLOOR = 0.4
 _WIDE_BLOCK = 40
 
 
@@ -87,11 +89,10 @@ def dedupe(records: Iterable[SourceRecord], *, apart: frozenset[frozenset[str]] 
         for edition, record in rest:
             link = _link(edition, editions[best], editions, members)
             duplicates.append(Duplicate(record.source, edition.record_id, paper.paper_id, link.reasons, link.scores))
-    flags = {
-        pair: Flag(*pair, f"abstract may belong to another paper: {found.reasons[0]}", found.scores)
-        for (left, right), found in sorted(foreign.items(), key=lambda item: item[0])
-        if len(pair := tuple(sorted({paper_ids[left], paper_ids[right]}))) == 2
-    }
+    flags: dict[tuple[str, str], Flag] = {}
+    for (left, right), found in sorted(foreign.items(), key=lambda item: item[0]):
+        one, two = sorted((paper_ids[left], paper_ids[right]))
+        flags[one, two] = Flag(one, two, f"abstract may belong to another paper: {found.reasons[0]}", found.scores)
     return Deduped(
         papers=tuple(sorted(papers, key=lambda paper: (paper.sources[0], paper.paper_id))),
         duplicates=tuple(sorted(duplicates, key=lambda item: (item.source, item.record_id))),
@@ -112,8 +113,8 @@ def _editions(records: Iterable[SourceRecord]) -> list[_Edition]:
     ids = sorted(grouped)
     editions = []
     for identity, shingles in zip(ids, shingle(words[identity][1] for identity in ids), strict=True):
-        group = tuple(sorted(grouped[identity], key=_rank))
-        editions.append(_Edition(identity, group, facets(group, *words[identity], shingles)))
+        group = tuple(sorted(grouped[identity], key=_rank)) if len(grouped[identity]) > 1 else tuple(grouped[identity])
+        editions.append(_Edition(identity, group, facets(group, words[identity][1], shingles)))
     return editions
 
 
@@ -132,15 +133,24 @@ def _metadata(record: SourceRecord) -> int:
 
 def _pairs(editions: Sequence[_Edition]) -> set[tuple[int, int]]:
     """Index pairs (i < j) that are worth a judgement."""
-    pairs = candidates([edition.facets.shingles for edition in editions], floor=_FLOOR)
+    pairs = candidates([edition.facets.shingles for edition in editions], floor=_TEXT_FLOOR)
     rarity = Counter(word for edition in editions for word in edition.facets.words)
+    pairs.update(_blocked(set(strong_keys(edition.facets)) for edition in editions))
+    words = [edition.facets.words for edition in editions]
+    for left, right in _blocked(set(weak_keys(edition.facets, rarity)) for edition in editions):
+        if likeness(words[left], words[right]) >= _TITLE_FLOOR:
+            pairs.add((left, right))
+    return pairs
+
+
+def _blocked(keys: Iterable[set[str]]) -> Iterator[tuple[int, int]]:
+    """The index pairs that share a key; of a wide block only neighbours, to stay linear."""
     blocks: dict[str, list[int]] = defaultdict(list)
-    for index, edition in enumerate(editions):
-        for key in set(block_keys(edition.facets, rarity)):
+    for index, found in enumerate(keys):
+        for key in found:
             blocks[key].append(index)
     for block in blocks.values():
-        pairs.update(itertools.combinations(block, 2) if len(block) <= _WIDE_BLOCK else itertools.pairwise(block))
-    return pairs
+        yield from itertools.combinations(block, 2) if len(block) <= _WIDE_BLOCK else itertools.pairwise(block)
 
 
 def _judged(
@@ -197,7 +207,7 @@ def _merged(editions: Sequence[_Edition]) -> tuple[Paper, list[tuple[_Edition, S
     pairs = [(edition, record) for edition in editions for record in edition.records]
     records = [record for _, record in pairs]
     first = records[0]
-    named = [record.authors for record in records if has_names(record.authors)]
+    named = [record.authors for record in records if any(map(name, record.authors))]
     paper = Paper(
         paper_id=editions[0].record_id,
         label=label(first.title if editions[0].facets.title else "", first.abstract),

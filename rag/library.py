@@ -14,7 +14,7 @@ from rag.errors import IndexStateError
 from rag.lexical import LexicalIndex
 from rag.records import Paper
 from rag.store import Collection, VectorStore
-from rag.sync import CATALOGUE, VECTORS
+from rag.sync import CATALOGUE, VECTORS, require_index
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,9 @@ class Snapshot:
     words: LexicalIndex
     vectors: Collection
     paper_of_chunk: dict[str, str]
+    chunks_of_paper: dict[str, list[str]]
+    position: dict[str, int]
+    """Row of each paper in the word index."""
     fingerprint: str
 
 
@@ -33,10 +36,7 @@ class Library:
 
     def __init__(self, folder: Path, embedder: Embedder) -> None:
         """Raises IndexStateError where there is no index, or one that ``embedder`` did not make."""
-        if not (folder / CATALOGUE).is_file():
-            raise IndexStateError(
-                f"the library {folder.name!r} has not been indexed (nothing in {folder}); run 'citewell index PATH' first"
-            )
+        require_index(folder)
         self.name = folder.name
         self.embedder = embedder
         self._folder = folder
@@ -56,11 +56,18 @@ class Library:
             )
         if (meta["chunker"], meta["words"]) != (chunk.VERSION, lexical.VERSION):
             raise IndexStateError(f"the library {self.name!r} was indexed by an older Citewell; run 'citewell index'")
+        words = LexicalIndex.load(self._folder / meta["lexical"])
+        paper_of_chunk = self._catalogue.papers_of_chunks()
+        chunks_of_paper: dict[str, list[str]] = {}
+        for chunk_id, paper_id in paper_of_chunk.items():
+            chunks_of_paper.setdefault(paper_id, []).append(chunk_id)
         return Snapshot(
             generation=meta["generation"],
-            words=LexicalIndex.load(self._folder / meta["lexical"]),
+            words=words,
             vectors=self._store.collection(meta["collection"]),
-            paper_of_chunk=self._catalogue.papers_of_chunks(),
+            paper_of_chunk=paper_of_chunk,
+            chunks_of_paper=chunks_of_paper,
+            position={paper_id: i for i, paper_id in enumerate(words.paper_ids)},
             fingerprint=f"{meta['embedder']}-{meta['chunker']}.{meta['words']}-{meta['corpus']}",
         )
 

@@ -15,7 +15,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from errno import EDQUOT, ENOSPC
 from pathlib import Path
 
@@ -348,3 +348,13 @@ def _explained(name: str, folder: Path, size: int = 0, stage: Path | None = None
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def is_registered(name: str) -> bool:
+    """Whether ``name`` is one of the registry's, whose files have pinned checksums."""
+    return _known(name) is not None
+
+
+def state_json(state: ModelState) -> dict[str, object]:
+    """A model's state as the command line prints it."""
+    return {**asdict(state), "path": str(state.path)}

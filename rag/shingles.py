@@ -36,7 +36,7 @@ def shingle(texts: Iterable[str]) -> Iterator[Shingles]:
     hashes = _WordHashes()
     for text in texts:
         words = text.split()
-        numbers = np.fromiter((hashes[word] for word in words), np.uint64, len(words))
+        numbers = np.fromiter(map(hashes.__getitem__, words), np.uint64, len(words))
         if len(words) >= 3:
             numbers = numbers[:-2] * _ODD_FACTORS[0] + numbers[1:-1] * _ODD_FACTORS[1] + numbers[2:]
         yield np.unique((numbers ^ (numbers >> np.uint64(29))).astype(np.uint32))

@@ -15,7 +15,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from filelock import FileLock, Timeout
 from rag import chunk, lexical, readers
 from rag.catalogue import Catalogue, SourceFile, body_of
 from rag.chunk import chunk_papers, embedded_text
-from rag.dedupe import dedupe
+from rag.dedupe import Deduped, dedupe
 from rag.errors import IndexStateError, SourceError
 from rag.lexical import LexicalIndex
 from rag.records import Chunk, Paper, Skipped, SourceRecord
@@ -102,6 +102,14 @@ def sync(
         full = getattr(error, "errno", None) == errno.ENOSPC or "full" in str(error)
         step = "free some space" if full else "check that the folder can be written"
         raise IndexStateError(f"the library in {folder} could not be written ({error}); {step}; nothing was lost") from error
+
+
+def require_index(folder: Path) -> None:
+    """Raises IndexStateError where no library was ever indexed in ``folder``; cheap, before any model is loaded."""
+    if not (folder / CATALOGUE).is_file():
+        raise IndexStateError(
+            f"the library {folder.name!r} has not been indexed (nothing in {folder}); run 'citewell index PATH' first"
+        )
 
 
 @contextlib.contextmanager
@@ -202,7 +210,7 @@ class _Sync:
             self._catalogue.write_roots(read.roots)
             self._catalogue.write_papers([*fresh, *altered], remove=gone)
             self._catalogue.write_chunks(chunks, of=[*gone, *(p.paper_id for p in to_chunk)])
-            self._catalogue.write_merges(unique.audit())
+            self._catalogue.write_merges(_audit(unique))
             self._catalogue.write_meta(
                 {
                     "embedder": embedder.fingerprint,
@@ -315,6 +323,12 @@ class _Sync:
             embedded=embedded,
             seconds=round(time.monotonic() - self._started, 3),
         )
+
+
+def _audit(unique: Deduped) -> list[dict[str, object]]:
+    """Each record that was merged into a paper, and each pair of papers that share an abstract, with the reasons."""
+    merges: list[dict[str, object]] = [{"kind": "merge", **asdict(d)} for d in unique.duplicates]
+    return merges + [{"kind": "flag", **asdict(f)} for f in unique.flags]
 
 
 def _pair_up(fresh: Sequence[Paper], gone: Sequence[Paper]) -> tuple[int, int, int]:

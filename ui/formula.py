@@ -93,7 +93,7 @@ def _render(body: str, display: bool) -> str:
         return html.escape(plain)
     try:
         root = convert_to_element(re.sub(r"(?<=\d)\{,\}(?=\d)", r"\\text{,}", body))
-        markup = "".join(_serialise(child) for child in root)
+        markup = _serialise(root).removeprefix("<mrow>").removesuffix("</mrow>")
     except Exception:  # latex2mathml raises many kinds, its own and IndexError, KeyError, RecursionError
         return f'<span class="cw-formula">{html.escape(plain)}</span>'
     kind = ' display="block"' if display else ""
@@ -105,18 +105,27 @@ def _simple(plain: str) -> bool:
     return bool(plain) and not any(c.isalpha() or c in "^_/(){}[]\\$|" for c in plain) and len(plain.split()) == 1
 
 
-_ELEMENTS = frozenset(
-    "mrow mi mn mo ms mtext mspace msup msub msubsup mfrac msqrt mroot mover munder munderover mtable mtr mtd mpadded"
-    " mphantom mstyle mmultiscripts".split()
-)
-_ATTRIBUTES = frozenset(
-    "mathvariant stretchy fence form linethickness width columnalign displaystyle scriptlevel accent lspace rspace".split()
-)
+# fmt: off
+_ELEMENTS = frozenset((
+    "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "msup", "msub", "msubsup", "mfrac", "msqrt", "mroot", "mover",
+    "munder", "munderover", "mtable", "mtr", "mtd", "mpadded", "mphantom", "mstyle", "mmultiscripts",
+))
+_ATTRIBUTES = frozenset((
+    "mathvariant", "stretchy", "fence", "form", "linethickness", "width", "columnalign", "displaystyle", "scriptlevel",
+    "accent", "lspace", "rspace",
+))
+# fmt: on
+_CHILDREN = {"mfrac": 2, "mroot": 2, "msup": 2, "msub": 2, "mover": 2, "munder": 2, "msubsup": 3, "munderover": 3}
 _VALUE = re.compile(r"[\w.%+ -]{1,40}")
 
 
 class _Unknown(Exception):
-    """A command latex2mathml passed on as it stands."""
+    """A command latex2mathml passed on as it stands, or an element it left incomplete."""
+
+
+def _is_function(element: Element) -> bool:
+    name = element.text or ""
+    return element.tag == "mi" and len(name) > 1 and name.isalpha()
 
 
 def _serialise(element: Element) -> str:
@@ -127,9 +136,17 @@ def _serialise(element: Element) -> str:
     if "\\" in text and len(text) > 1:
         raise _Unknown(text)
     children = list(element)
+    if element.tag in _CHILDREN and len(children) != _CHILDREN[element.tag]:
+        raise _Unknown(element.tag)
     if element.tag == "mrow" and len(children) == 1 and children[0].tag == "mo":
         children[0].attrib.update(lspace="0", rspace="0")  # TeX's {\times}: a sign without space around it
-    inner = html.escape(text) + "".join(map(_serialise, children))
+    inner = html.escape(text)
+    for before, child in zip([None, *children], children, strict=False):
+        if before is not None and before.tag != "mo" and _is_function(child):
+            inner += '<mspace width="0.167em"></mspace>'  # N log N, not Nlog N
+        inner += _serialise(child)
+        if _is_function(child) and child is not children[-1] and children[children.index(child) + 1].tag != "mo":
+            inner += '<mspace width="0.167em"></mspace>'
     if element.tag not in _ELEMENTS:
         return f"<mrow>{inner}</mrow>"
     written = "".join(f' {name}="{html.escape(value)}"' for name, value in sorted(attributes.items()))

@@ -57,6 +57,7 @@ _TAGS = {
 }
 _OPEN = {"small-caps": '<span class="cw-sc">'}
 _CLOSE = {"small-caps": "</span>"}
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")  # lone surrogates cannot be sent to a browser
 _HIDDEN = "\ue000"  # stands for each character of a formula while other markup is looked for
 
 # fmt: off
@@ -127,7 +128,7 @@ def _styled(text: str, parts: Sequence[Piece]) -> str:
 
 
 def _plain(text: str) -> str:
-    return html.escape(re.sub(r"[\r\n\t\x00-\x1f]", " ", text))
+    return html.escape(_UNPRINTABLE.sub(" ", text))
 
 
 def _pieces(text: str, *, links: bool) -> list[Piece]:

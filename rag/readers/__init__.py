@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rag.errors import SourceError
-from rag.readers import textlist
+from rag.readers.archive import LARGEST, unpacked
 from rag.readers.encoding import NotText, open_text
+from rag.readers.formats import UnknownFormat, reader_of
 from rag.readers.screen import reason_to_skip
 from rag.records import Skipped, SourceRecord
 
@@ -40,6 +41,9 @@ def read(path: Path) -> Iterator[SourceRecord | Skipped]:
 def read_file(path: Path, name: str) -> Iterator[SourceRecord | Skipped]:
     """The records of one file, called ``name`` in the sources. A file that cannot be read is one Skipped."""
     try:
+        if path.stat().st_size > LARGEST:
+            yield Skipped(name, None, f"larger than {LARGEST >> 20} MB; cut it into smaller files")
+            return
         data = path.read_bytes()
     except OSError as error:
         yield Skipped(name, None, f"cannot be read: {error.strerror or error}")
@@ -51,12 +55,30 @@ def _read_bytes(data: bytes, name: str) -> Iterator[SourceRecord | Skipped]:
     if not data.strip():
         yield Skipped(name, None, "empty file")
         return
+    for found in unpacked(data, name):
+        if isinstance(found, Skipped):
+            yield found
+        else:
+            yield from _read_text(found[1], found[0])
+
+
+def _read_text(data: bytes, name: str) -> Iterator[SourceRecord | Skipped]:
+    if not data.strip():
+        yield Skipped(name, None, "empty file")
+        return
+    empty = True
     try:
         stream = open_text(data)
-    except NotText as error:
+        for item in reader_of(stream, name)(stream, name):
+            empty = False
+            if isinstance(item, SourceRecord) and (reason := reason_to_skip(item.abstract, item.title)):
+                item = Skipped(name, item.source.row, reason)
+            yield item
+    except (NotText, UnknownFormat) as error:
         yield Skipped(name, None, str(error))
         return
-    for item in textlist.read(stream, name):
-        if isinstance(item, SourceRecord) and (reason := reason_to_skip(item.abstract, item.title)):
-            item = Skipped(name, item.source.row, reason)
-        yield item
+    except Exception as error:  # one bad file never stops a run, whatever a parser trips over
+        yield Skipped(name, None, f"reading broke off: {type(error).__name__}: {error}")
+        return
+    if empty:
+        yield Skipped(name, None, "no records in it")

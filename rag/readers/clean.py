@@ -10,7 +10,6 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 # text means to hold; and the "â€™" family, the same read as Windows-1252.
 _MOJIBAKE = re.compile("[\xc2-\xf4][\x80-\xbf]{1,3}|[\xc2-\xf4](?:[\u0152-\u2122\x80-\xbf]){1,3}")
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
-_SPACE = re.compile(r"\s+")
 
 
 def clean(text: str) -> str:
@@ -26,7 +25,7 @@ def clean(text: str) -> str:
 
 def line(text: str) -> str:
     """``text`` cleaned and on one line: titles, names, venues."""
-    return _SPACE.sub(" ", clean(text)).strip()
+    return " ".join(clean(text).split())
 
 
 def _unescaped(match: re.Match[str]) -> str:

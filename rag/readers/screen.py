@@ -15,7 +15,7 @@ _PLACEHOLDER = re.compile(
     | (?:abstract|summary)\s(?:missing|withheld|to\sbe\s\w+|to\sfollow|coming\ssoon|pending|removed|omitted|tba|tbd)
     | (?:this\s)?(?:paper|article|submission)?\s?(?:has\sbeen\s|was\s|is\s)?(?:withdrawn|retracted|removed|deleted)
         (?:\sby\s(?:the\s)?authors?)?
-    | lorem\sipsum\b.{0,2000}
+    | lorem\sipsum\b.{0,500}
     | (?:please\s)?see\s(?:the\s)?(?:pdf|paper|full\stext|attached|attachment|website|link)[\w\s]*
     | to\s(?:appear|be\s(?:announced|added|determined|provided))
     | abstract | summary | 摘要 | 暂?无摘?要? | 摘要(?:暂缺|缺失|不可用|暂无) | 无摘要 | 暂无摘要
@@ -23,8 +23,10 @@ _PLACEHOLDER = re.compile(
 )
 # IEEE Xplore's words where a proceedings entry has no abstract.
 _BOILERPLATE = re.compile(
-    r"""(?ix)^\W*(?:
-      provides\san\sabstract\s(?:of|for)\s(?:each\sof\s)?the\s
+    r"""(?ix)^\W*(?:summary\sform\sonly\sgiven\W+)?(?:
+      provides\s(?:an|a\sshort|a\sbrief|short|brief)\sabstracts?\s(?:of|for)\s(?:each\sof\s)?the\s
+    | provides\san?\s(?:schedule|listing|list|index|overview)\sof\s
+    | summary\sform\sonly\sgiven\W*$
     | (?:presents|provides|lists|contains?)\s(?:the\s|a\s)?(?:welcome\smessage|introductory\sremarks|
         front\scover|table\sof\scontents|title\spage|author\sindex|list\sof\s(?:reviewers|authors|papers)|
         conference\s(?:information|schedule|program))
@@ -39,6 +41,7 @@ _BOILERPLATE = re.compile(
     )"""
 )
 _LEADERS = re.compile(r"(?:\.\s?){4,}\s*\d+\s*$|\s{2,}\d{1,4}\s*$|\t\d{1,4}\s*$")
+_INNER_LEADERS = re.compile(r"(?:\. ?){5,}\s*\d+\b")
 _CONTENTS_HEAD = re.compile(r"(?i)^\W*(?:table\s+of\s+contents|contents|目\s*录|author\s+index)\W*$")
 
 
@@ -46,24 +49,24 @@ def reason_to_skip(abstract: str, title: str = "") -> str:
     """Why the record is no paper, in words for the report; empty for a paper."""
     if not abstract:
         return "no abstract"
-    if not any(character.isalpha() for character in abstract):
-        return "no abstract: it holds no words"
-    if len(abstract) < 2500 and _PLACEHOLDER.match(abstract):
-        return "placeholder instead of an abstract"
+    if len(abstract) < 500:
+        if not any(character.isalpha() for character in abstract):
+            return "no abstract: it holds no words"
+        if _PLACEHOLDER.match(abstract):
+            return "placeholder instead of an abstract"
+        if title and abstract.casefold().strip(" .") == title.casefold().strip(" ."):
+            return "no abstract: it only repeats the title"
     if _BOILERPLATE.match(abstract):
         return "boilerplate instead of an abstract"
-    if title and abstract.casefold().strip(" .") == title.casefold().strip(" ."):
-        return "no abstract: it only repeats the title"
-    if _is_contents(abstract) or (_CONTENTS_HEAD.match(title) and len(abstract.split("\n")) > 2):
-        return "table of contents"
-    return ""
+    return "table of contents" if _is_contents(abstract, title) else ""
 
 
-def _is_contents(text: str) -> bool:
+def _is_contents(text: str, title: str) -> bool:
     lines = [line for line in text.split("\n") if line.strip()]
-    if len(lines) >= 2 and _CONTENTS_HEAD.match(lines[0]):
-        return True
-    leaders = sum(bool(_LEADERS.search(line)) for line in lines)
     if len(lines) < 3:
-        return len(re.findall(r"(?:\. ?){5,}", text)) > 2
-    return leaders * 2 > len(lines)
+        # All on one line: an entry every few words, each with its leaders and page.
+        leaders = text.count(".....") + text.count(". . . . .") and len(_INNER_LEADERS.findall(text))
+        return leaders >= 3 and len(text) < 120 * leaders
+    if _CONTENTS_HEAD.match(lines[0]) or _CONTENTS_HEAD.match(title):
+        return True
+    return sum(bool(_LEADERS.search(line)) for line in lines) * 2 > len(lines)

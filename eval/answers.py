@@ -1,0 +1,107 @@
+"""``citewell eval answers``: every question asked, every answer scored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eval.asking import Asker
+from eval.progress import progress
+from eval.questions import Question, cluster_of, fingerprint, load_questions, select
+from eval.results import Json, citewell_version, read_json
+from eval.scoring import score
+from eval.summary import summarise
+from eval.tables import table
+from rag.build import load_llm
+from rag.config import Config
+from rag.errors import CitewellError
+
+if TYPE_CHECKING:
+    from llama_index.core.llms.llm import LLM
+
+
+def measure_answers(
+    config: Config,
+    path: Path,
+    *,
+    split: str = "all",
+    kinds: Sequence[str] | None = None,
+    limit: int | None = None,
+    fresh: bool = False,
+    llm: Callable[[Config], LLM] = load_llm,
+) -> Json:
+    """Asks the questions of the file ``path`` and returns summary and records, with what they were made with.
+
+    ``limit`` takes that many, spread evenly over those chosen. Raises CitewellError for a bad file, and where the
+    questions name papers that the library does not hold.
+    """
+    questions = load_questions(path)
+    chosen = spread(select(questions, split=split, kinds=kinds), limit)
+    asker = Asker(config, fresh=fresh, llm=llm)
+    require_papers(chosen, asker.papers.keys(), config.library)
+    records = [score(question, asker.ask(question), asker.papers) for question in progress(chosen, "questions")]
+    return {
+        "measured": "answers",
+        "citewell": citewell_version(),
+        "questions": {"file": path.name, "sha256": fingerprint(path), "split": split, "kinds": list(kinds or [])},
+        "library": config.library,
+        "index": next((r["index"] for r in records if r["index"]), ""),
+        "llm": next((r["llm"] for r in records if r["llm"]), asker.basis["llm"]),
+        "made_with": asker.basis,
+        "labels": {i: paper.label for i, paper in sorted(asker.papers.items())},
+        "summary": summarise(records, cluster_of(questions)),
+        "records": records,
+    }
+
+
+def spread(questions: list[Question], limit: int | None) -> list[Question]:
+    """``limit`` of the questions, at even distances, so that every kind of an ordered file has its share."""
+    if limit is None or limit >= len(questions):
+        return questions
+    if limit < 1:
+        raise CitewellError(f"--limit is {limit}; it must be at least 1")
+    return [questions[i * len(questions) // limit] for i in range(limit)]
+
+
+def require_papers(questions: Sequence[Question], held: object, library: str) -> None:
+    """Raises CitewellError where no question's paper is in the library: the file is about another one."""
+    known = set(held)  # type: ignore[call-overload]
+    missing = [(q.id, p) for q in questions for p in q.papers if p not in known]
+    if missing:
+        question, paper = missing[0]
+        raise CitewellError(
+            f"question {question!r} names the paper {paper!r}, which the library {library!r} does not hold "
+            f"({len(missing)} such); index what the questions are about, or name its library with --library"
+        )
+
+
+def paper_table(results: Json) -> str:
+    """Paper by paper: how many questions it answers, and of these how often it was found, answered, rightly cited."""
+    rows = []
+    totals = [0] * 5
+    for paper, label in results["labels"].items():
+        asked = [r for r in results["records"] if paper in r["papers"] and r["kind"] != "whole-library"]
+        counts = [
+            len(asked),
+            sum(r["gold_ranks"].get(paper) is not None for r in asked),
+            sum(r["answered"] for r in asked),
+            sum(r["right"] for r in asked),
+            sum(r["answered"] and paper in _rightly_cited(r) for r in asked),
+        ]
+        totals = [a + b for a, b in zip(totals, counts, strict=True)]
+        flag = "" if asked and min(counts) == len(asked) else ("no question" if not asked else "<")
+        rows.append([f"{label[:48]}", paper, *map(str, counts), flag])
+    rows.append(["all", "", *map(str, totals), ""])
+    return table(["paper", "id", "questions", "found", "answered", "right", "rightly cited", ""], rows)
+
+
+def _rightly_cited(record: Json) -> set[str]:
+    """The papers that some sentence rests on rightly."""
+    paper_of = {c["marker"]: c["paper_id"] for c in record["citations"]}
+    return {paper_of[n] for m in record["matches"] for n in m["right"] if n in paper_of}
+
+
+def read_answers(path: Path) -> Json:
+    """The results in ``path``. Raises CitewellError where it holds no results of answers."""
+    return read_json(path, kind="answers")

@@ -1,0 +1,127 @@
+"""The commands under ``citewell eval``: parse, call, print. Nothing heavy is imported before a command runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rag.config import Config
+
+SPLITS = ("tune", "calibrate", "test", "all")
+
+
+def add_commands(parser: argparse.ArgumentParser) -> None:
+    """Adds the commands to the parser of ``citewell eval``; each sets ``measure``, a function (args, config) -> int."""
+    commands = parser.add_subparsers(title="measurements", metavar="MEASUREMENT", required=True)
+
+    def command(name: str, run: Callable[[argparse.Namespace, Config], int], summary: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=summary, description=summary)
+        sub.set_defaults(measure=run)
+        return sub
+
+    def with_questions(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument("--questions", metavar="FILE", type=Path, help="JSONL of questions (default: those about the seeds)")
+        sub.add_argument("--split", choices=SPLITS, default="all", help="which split of them (default: all)")
+        sub.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library (default: 'default')")
+        sub.add_argument("--out", metavar="FILE.json", type=Path, help="write everything measured, as JSON")
+
+    retrieval = command("retrieval", _retrieval, "measure what is found, over questions or a collection of others")
+    with_questions(retrieval)
+    retrieval.add_argument("--run", metavar="FILE", type=Path, help="write the rankings in TREC's form")
+    retrieval.add_argument("--llm", action="store_true", help="have Chinese and follow-up questions resolved by the language model")
+    retrieval.add_argument("--beir", metavar="FOLDER", type=Path, help="measure over a folder in BEIR's form, or Cranfield's, instead")
+    retrieval.add_argument("--qrels", metavar="SPLIT", default="test", help="which judgements of --beir (default: test)")
+
+    answers = command("answers", _answers, "ask every question and score the answers; goes on where it was stopped")
+    with_questions(answers)
+    answers.add_argument("--kinds", metavar="KIND[,KIND…]", type=_listed, help="only these kinds of questions")
+    answers.add_argument("--limit", metavar="N", type=int, help="only N of them, spread evenly")
+    answers.add_argument("--fresh", action="store_true", help="ask anew what was asked before")
+
+    papers = command("table", _table, "print, paper by paper, whether it is found, answered and rightly cited")
+    papers.add_argument("results", metavar="RESULTS.json", type=Path, help="what 'citewell eval answers --out' wrote")
+
+    report = command("report", _report, "make one HTML page of results that opens without a network")
+    report.add_argument("results", metavar="RESULTS.json", type=Path, help="what 'citewell eval answers --out' wrote")
+    report.add_argument("-o", "--out", metavar="FILE.html", type=Path, default=Path("report.html"), help="default: report.html")
+
+    bench = command("bench", _bench, "time search and answers, warm")
+    with_questions(bench)
+    bench.add_argument("--limit", metavar="N", type=int, default=20, help="how many questions to answer (default: 20)")
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _retrieval(args: argparse.Namespace, config: Config) -> int:
+    from eval.questions import default_questions
+    from eval.results import write_json
+    from eval.retrieval import measure_collection, measure_questions, print_retrieval
+
+    if args.beir:
+        results, run = measure_collection(config, args.beir, split=args.qrels)
+    else:
+        results, run = measure_questions(config, args.questions or default_questions(), split=args.split, with_llm=args.llm)
+    if args.run:
+        from eval.collections import write_run
+
+        write_run(args.run, run, "citewell")
+    if args.out:
+        write_json(args.out, results)
+    print(print_retrieval(results))
+    return 0
+
+
+def _answers(args: argparse.Namespace, config: Config) -> int:
+    from eval.answers import measure_answers
+    from eval.questions import default_questions
+    from eval.results import write_json
+    from eval.summary import print_summary
+
+    results = measure_answers(
+        config,
+        args.questions or default_questions(),
+        split=args.split,
+        kinds=args.kinds,
+        limit=args.limit,
+        fresh=args.fresh,
+    )
+    if args.out:
+        write_json(args.out, results)
+        print(f"written: {args.out}", file=sys.stderr)
+    print(print_summary(results["summary"]))
+    return 0
+
+
+def _table(args: argparse.Namespace, config: Config) -> int:
+    from eval.answers import paper_table, read_answers
+
+    print(paper_table(read_answers(args.results)))
+    return 0
+
+
+def _report(args: argparse.Namespace, config: Config) -> int:
+    from eval.answers import read_answers
+    from eval.report import report_html
+    from eval.results import write_text
+
+    write_text(args.out, report_html(read_answers(args.results)))
+    print(f"written: {args.out}", file=sys.stderr)
+    return 0
+
+
+def _bench(args: argparse.Namespace, config: Config) -> int:
+    from eval.bench import measure_times, print_times
+    from eval.questions import default_questions
+    from eval.results import write_json
+
+    results = measure_times(config, args.questions or default_questions(), split=args.split, limit=args.limit)
+    if args.out:
+        write_json(args.out, results)
+    print(print_times(results))
+    return 0

@@ -1,0 +1,71 @@
+"""Fitting the small models that the library ships: evidence.json, from the tuning questions of the seeds.
+
+Each is a logistic regression with an L2 penalty, found by L-BFGS; small enough to read, and the same at every run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from rag import evidence
+from rag.evidence import EvidencePicker
+from rag.lexical import terms
+from rag.retrieve import CitewellRetriever
+from rag.verify import Passage
+
+Array = NDArray[np.float64]
+
+
+def logistic(rows: Array, labels: Array, *, penalty: float) -> tuple[Array, float]:
+    """Weights (d,) and bias of the L2-penalised logistic regression of ``labels`` (n,) in {0, 1} on ``rows`` (n, d)."""
+    design = np.c_[rows, np.ones(len(rows))]
+
+    def loss(w: Array) -> tuple[float, Array]:
+        z = design @ w
+        value = float(np.sum(np.logaddexp(0.0, z) - labels * z) + penalty / 2 * np.sum(w[:-1] ** 2))
+        gradient = design.T @ (1.0 / (1.0 + np.exp(-z)) - labels) + penalty * np.r_[w[:-1], 0.0]
+        return value, gradient
+
+    found = minimize(loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B").x
+    return found[:-1], float(found[-1])
+
+
+def fit_evidence(retriever: CitewellRetriever, asked: Sequence[tuple[str, Sequence[str], Sequence[str]]]) -> str:
+    """The weights of the evidence picker, as JSON, from questions with their papers and evidence quotes."""
+    picker = EvidencePicker(retriever.library.embedder, retriever.library.snapshot().words.idf)
+    rows, labels = [], []
+    for question, papers, quotes in asked:
+        candidates = picker.candidates(question, retriever.search(question, k=5))
+        rows.append(candidates.features)
+        labels += [float(p.paper_id in papers and any(_bears(p, q) for q in quotes)) for p in candidates.passages]
+    features = np.concatenate(rows)
+    mean, scale = features.mean(axis=0), features.std(axis=0) + 1e-9
+    weights, bias = logistic((features - mean) / scale, np.asarray(labels), penalty=3.0)
+    return _model_json(
+        features=list(evidence.FEATURES), mean=mean.round(5), scale=scale.round(5), weights=weights.round(4), bias=[round(bias, 4)]
+    )
+
+
+def write_model(path: Path, text: str) -> None:
+    """Puts a fitted model in place, whole or not at all."""
+    partial = path.with_suffix(".partial")
+    partial.write_text(text, encoding="utf-8")
+    os.replace(partial, path)
+
+
+def _bears(passage: Passage, quote: str) -> bool:
+    """Whether the sentence holds the quote, or the greater part of its words."""
+    words = set(terms(quote))
+    return quote in passage.text or passage.text in quote or (len(quote) > 20 and len(words & set(terms(passage.text))) >= 0.8 * len(words))
+
+
+def _model_json(**parts: object) -> str:
+    listed = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in parts.items()}
+    return "{\n" + ",\n".join(f' "{k}": {json.dumps(v)}' for k, v in listed.items()) + "\n}\n"

@@ -1,0 +1,165 @@
+"""The systems that are measured over a collection: Citewell's own retriever, and the two references of the literature."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.collections import Collection, Document
+from rag import chunk, lexical
+from rag.catalogue import Catalogue
+from rag.chunk import chunk_papers, embedded_text
+from rag.embed import Embedder, Vectors
+from rag.lexical import LexicalIndex, terms
+from rag.library import Library
+from rag.records import Paper, Source
+from rag.retrieve import CitewellRetriever
+from rag.store import VectorStore
+from rag.sync import CATALOGUE, VECTORS
+
+DEPTH = 1000
+"""Documents of a ranking that are kept."""
+Run = dict[str, dict[str, float]]
+
+
+def bm25(documents: Sequence[Document], queries: Mapping[str, str]) -> Run:
+    """BM25 as published figures have it: Lucene's, k1 1.5, b 0.75, stems, no stop words, title before text, once."""
+    index = LexicalIndex.build(Paper(d.id, "", _whole(d)) for d in documents)
+    run: Run = {}
+    for query, text in queries.items():
+        scores = index.scores(terms(text))
+        run[query] = {index.paper_ids[i]: float(scores[i]) for i in _first(scores) if scores[i] > 0}
+    return run
+
+
+def dense(embedder: Embedder, vectors: Vectors, documents: Sequence[Document], queries: Mapping[str, str]) -> Run:
+    """Cosine of the query and the whole document, cut where the model's window ends; ``vectors`` are the documents'."""
+    asked = embedder.encode(list(queries.values()))
+    run: Run = {}
+    for query, vector in zip(queries, asked, strict=True):
+        scores = vectors @ vector
+        run[query] = {documents[i].id: float(scores[i]) for i in _first(scores)}
+    return run
+
+
+def citewell(library: Library, queries: Mapping[str, str], *, k: int = DEPTH, batch: int = 100) -> Run:
+    """The retriever as it answers questions."""
+    retriever = CitewellRetriever(library)
+    ids = list(queries)
+    run: Run = {}
+    for at in range(0, len(ids), batch):
+        part = ids[at : at + batch]
+        for query, hits in zip(part, retriever.search_many([queries[i] for i in part], k=k), strict=True):
+            run[query] = {hit.paper.paper_id: hit.score for hit in hits}
+    return run
+
+
+def document_vectors(embedder: Embedder, documents: Sequence[Document], folder: Path) -> Vectors:
+    """Vectors of whole documents: (n, d) float32; kept in ``folder``, which must be of this corpus and embedder."""
+    path = folder / "documents.npy"
+    if path.is_file():
+        kept: Vectors = np.load(path)
+        if kept.shape == (len(documents), embedder.dimension):
+            return kept
+    vectors = embedder.encode([_whole(d) for d in documents], on_batch=_told("documents", len(documents)))
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial.npy")
+    np.save(partial, vectors)
+    partial.replace(path)
+    return vectors
+
+
+def collection_folder(cache: Path, collection: Collection, embedder: Embedder) -> Path:
+    """Where what is made of a collection with an embedder is kept between runs."""
+    digest = hashlib.sha256()
+    for part in (embedder.fingerprint, chunk.VERSION, lexical.VERSION):
+        digest.update(f"{part}\x1e".encode())
+    for document in collection.documents:
+        digest.update(f"{document.id}\x1f{document.title}\x1f{document.text}\x1e".encode())
+    return cache / "eval" / f"{collection.name}-{digest.hexdigest()[:16]}"
+
+
+def collection_library(folder: Path, collection: Collection, embedder: Embedder) -> Library:
+    """A library that holds each document as one paper under the document's id, embedded and indexed as Citewell does.
+
+    Readers and duplicates are left out: a benchmark's documents must stay apart, whatever they share. Made once;
+    a run that was stopped goes on where it was.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    catalogue = Catalogue(folder / CATALOGUE)
+    if "lexical" not in catalogue.meta():
+        papers = [_paper(d, row) for row, d in enumerate(collection.documents, 1) if d.title or d.text.strip()]
+        _build(folder, catalogue, papers, embedder)
+    catalogue.close()
+    return Library(folder, embedder)
+
+
+def _build(folder: Path, catalogue: Catalogue, papers: Sequence[Paper], embedder: Embedder) -> None:
+    chunks = list(
+        chunk_papers(
+            papers, window=embedder.window, count_tokens=embedder.count_tokens, token_offsets=embedder.token_offsets
+        )
+    )
+    by_id = {p.paper_id: p for p in papers}
+    name = f"chunks-{embedder.fingerprint}-{chunk.VERSION}"
+    stored = VectorStore(folder / VECTORS).collection(name)
+    held = stored.ids()
+    todo = [c for c in chunks if c.chunk_id not in held]
+    told = _told("passages", len(todo))
+    for at in range(0, len(todo), 1024):
+        part = todo[at : at + 1024]
+        vectors = embedder.encode([embedded_text(by_id[c.paper_id], c) for c in part])
+        stored.upsert([c.chunk_id for c in part], vectors, [c.text for c in part], [c.paper_id for c in part])
+        told(at + len(part))
+    words = f"words-{lexical.VERSION}"
+    LexicalIndex.build(papers).save(folder / words)
+    with catalogue.transaction():
+        catalogue.write_papers(papers, remove=())
+        catalogue.write_chunks(chunks, of=())
+        catalogue.write_meta(
+            {
+                "embedder": embedder.fingerprint,
+                "embedder_name": embedder.model_name,
+                "chunker": chunk.VERSION,
+                "words": lexical.VERSION,
+                "collection": name,
+                "lexical": words,
+                "corpus": folder.name.rpartition("-")[2],
+                "generation": "1",
+                "duplicates": "0",
+            }
+        )
+
+
+def _paper(document: Document, row: int) -> Paper:
+    text = document.text if document.text.strip() else document.title
+    return Paper(document.id, document.title[:60], text, title=document.title, sources=(Source("corpus.jsonl", row),))
+
+
+def _whole(document: Document) -> str:
+    return f"{document.title} {document.text}".strip()
+
+
+def _first(scores: NDArray[np.float32]) -> list[int]:
+    """Positions of the DEPTH highest scores, in any order."""
+    if len(scores) <= DEPTH:
+        return list(range(len(scores)))
+    return [int(i) for i in np.argpartition(scores, len(scores) - DEPTH)[len(scores) - DEPTH :]]
+
+
+def _told(what: str, total: int) -> Callable[[int], None]:
+    """Tells on stderr, each thousand, how many are embedded."""
+    seen = 0
+
+    def tell(done: int) -> None:
+        nonlocal seen
+        if done // 1000 > seen // 1000 or (done == total and total > 1000):
+            print(f"embedding {what}: {done:,} of {total:,}", file=sys.stderr, flush=True)
+        seen = done
+
+    return tell

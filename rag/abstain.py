@@ -1,0 +1,88 @@
+"""Whether to answer: a confidence from retrieval, evidence and verdicts, and the threshold it must reach.
+
+Neither is the language model's to decide: it was seen to flip on equal prompts. The confidence is a logistic model
+(``abstain.json``, fitted by ``citewell eval fit`` on tuning questions, answerable and not).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.cite import Checked
+from rag.evidence import parts_of
+from rag.lexical import terms
+from rag.records import Evidence, Hit
+
+FEATURES = ("dense", "lexical", "evidence", "known", "best_sentence", "verified", "kept", "answered_terms", "words")
+
+_GREETING = re.compile(
+    r"^\s*(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|thanks?(?: you)?(?: (?:so|very) much)?|bye|goodbye|ok(?:ay)?|"
+    r"how are you(?: doing)?(?: today)?|who are you|what can you do|help|你好|您好|谢谢|再见|嗨)"
+    r"(?:[\s,，]+(?:there|everyone|all|citewell|again|bot|friend|a lot|啊|呀))*[\s!.?。！？~,]*$",
+    re.IGNORECASE,
+)
+
+
+def is_greeting(question: str) -> bool:
+    """Whether the whole message is small talk, which gets a greeting and no papers."""
+    return bool(_GREETING.match(question))
+
+
+def features(
+    question: str,
+    hits: Sequence[Hit],
+    evidence: Sequence[Evidence],
+    checked: Sequence[Checked],
+    failed: int,
+    idf: Callable[[str], float],
+) -> NDArray[np.float64]:
+    """One row in the order of FEATURES: (9,) float64. ``failed`` counts the claims that did not hold."""
+    wanted = {t: idf(t) for t in set(terms(question))}
+    total = sum(wanted.values()) or 1.0
+    own = [c for c in checked if not c.quoted]
+    used = {p.paper_id for c in checked for p in c.judgement.support} or {h.paper.paper_id for h in hits[:1]}
+    held = set().union(*(set(terms(f"{h.paper.title} {h.paper.abstract}")) for h in hits if h.paper.paper_id in used))
+    said = set(terms(" ".join([*(c.text for c in checked), *(p.text for c in checked for p in c.judgement.support)])))
+    return np.array(
+        [
+            max((h.dense for h in hits), default=0.0),
+            max((h.lexical for h in hits), default=0.0),
+            max((e.score for e in evidence), default=0.0),
+            sum(w for t, w in wanted.items() if t in held) / total,
+            max((c.judgement.score for c in own), default=0.0),
+            float(np.mean([c.judgement.score for c in own])) if own else 0.0,
+            len(own) / (len(own) + failed) if own else 0.0,
+            sum(w for t, w in wanted.items() if t in said) / total,
+            min(len(wanted), 12) / 12 + 0.05 * len(parts_of(question)),
+        ]
+    )
+
+
+@cache
+def _model() -> dict[str, list[float]]:
+    loaded: dict[str, list[float]] = json.loads(files("rag").joinpath("abstain.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+def confidence(row: NDArray[np.float64]) -> float:
+    """How likely an answer with these features is right, in (0, 1)."""
+    model = _model()
+    return float(1.0 / (1.0 + np.exp(-(float(row @ np.asarray(model["weights"])) + model["bias"][0]))))
+
+
+def threshold() -> float:
+    """The confidence from which Citewell answers."""
+    return _model()["threshold"][0]
+
+
+def hopeless(hits: Sequence[Hit]) -> bool:
+    """Whether nothing found comes near the question, so that the language model need not be asked."""
+    dense, lexical = _model()["hopeless"]
+    return not hits or (max(h.dense for h in hits) < dense and max(h.lexical for h in hits) < lexical)

@@ -1,0 +1,228 @@
+"""The query engine: a question to a stream of events that ends with a checked answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from typing import Any, cast
+
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse
+from llama_index.core.base.response.schema import Response
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.llms.llm import LLM
+from llama_index.core.prompts.mixin import PromptMixinType
+from llama_index.core.schema import QueryBundle
+
+from rag import abstain
+from rag.cite import Checked, check_claims, cited, complete, split_claims, written
+from rag.errors import CitewellError, ModelError
+from rag.evidence import EvidencePicker
+from rag.mismatch import mismatches
+from rag.prompt import answer_prompt, from_english_prompt
+from rag.records import Answer, Evidence, Event, Finished, Found, Hit, Resolved, Token, Turn
+from rag.resolve import Question, resolve
+from rag.retrieve import CitewellRetriever, check_question, node_of
+from rag.verify import Verifier, passages_of
+
+_ABSTENTIONS = {
+    "not-in-library": {
+        "English": "The library holds no answer to this question.",
+        "Chinese": "文献库中没有这个问题的答案。",
+    },
+    "not-a-question": {
+        "English": "Hello! Ask me something about the {papers} papers of this library.",
+        "Chinese": "您好！请就文献库中的 {papers} 篇论文提问。",
+    },
+}
+
+
+class CitewellQueryEngine(BaseQueryEngine):
+    """Answers from a library, every sentence with the exact words that bear it out, or abstains.
+
+    A LlamaIndex query engine: ``query`` gives a ``Response`` whose metadata holds the ``Answer``. It keeps nothing
+    between calls, so threads may share it: a conversation's earlier turns are an argument.
+    """
+
+    def __init__(self, retriever: CitewellRetriever, llm: LLM, *, evidence_tokens: int = 330, papers: int = 5) -> None:
+        """``evidence_tokens`` bounds the evidence of a prompt; ``papers`` is how many are looked at for an answer."""
+        super().__init__(callback_manager=CallbackManager([]))
+        self.library = retriever.library
+        self._retriever = retriever
+        self._llm = llm
+        self._evidence_tokens = evidence_tokens
+        self._papers = papers
+
+    def ask(self, question: str, *, history: Sequence[Turn] = ()) -> Answer:
+        """The checked answer. Raises QuestionError for a question that cannot be asked, ModelError when the language
+        model fails."""
+        answer = None
+        for event in self.stream(question, history=history):
+            if isinstance(event, Finished):
+                answer = event.answer
+        assert answer is not None, "a stream ends with Finished"
+        return answer
+
+    def stream(self, question: str, *, history: Sequence[Turn] = ()) -> Iterator[Event]:
+        """Events as they come: Resolved, Found, Token…, Finished. Closing the iterator stops the language model."""
+        return _Run(self, check_question(question), history).events()
+
+    def _query(self, query_bundle: QueryBundle) -> Response:
+        answer = self.ask(query_bundle.query_str)
+        papers = {p.paper_id: p for p in self.library.papers([c.paper_id for c in answer.citations])}
+        nodes = [node_of(Hit(n, paper, 1.0)) for n, paper in enumerate(papers.values(), 1)]
+        return Response(response=answer.text, source_nodes=nodes, metadata={"answer": answer})
+
+    async def _aquery(self, query_bundle: QueryBundle) -> Response:
+        return self._query(query_bundle)
+
+    def _get_prompt_modules(self) -> PromptMixinType:
+        return {}
+
+
+class _Run:
+    """One question on its way to its answer."""
+
+    def __init__(self, engine: CitewellQueryEngine, question: str, history: Sequence[Turn]) -> None:
+        self._engine = engine
+        self._library = engine.library
+        self._llm = engine._llm
+        self._question = question
+        self._history = history
+        self._started = time.monotonic()
+        self._timings: dict[str, float] = {}
+        self._snapshot = engine.library.snapshot()
+
+    def events(self) -> Iterator[Event]:
+        if abstain.is_greeting(self._question):
+            self._mark("retrieve")
+            yield Finished(self._abstained(Question(self._question, self._question, "English", False), (), 0.0, "not-a-question"))
+            return
+        last = self._history[-1].paper_ids if self._history else ()
+        labels = [p.label for p in self._library.papers(last)][:2]
+        question = resolve(self._question, self._history, labels, self._llm)
+        yield Resolved(question.resolved)
+        hits = self._hits(question, last)
+        self._mark("retrieve")
+        yield Found(tuple(hits))
+        if abstain.hopeless(hits):
+            yield Finished(self._abstained(question, hits, 0.0, "not-in-library"))
+            return
+        idf = self._snapshot.words.idf
+        picker = EvidencePicker(self._library.embedder, idf)
+        evidence = picker.pick(question.resolved, hits, budget=self._engine._evidence_tokens)
+        said = ""
+        with closing(self._deltas(answer_prompt(question.resolved, evidence))) as deltas:
+            for delta in deltas:
+                said += delta
+                if question.language == "English":
+                    self._mark("first_token")
+                    yield Token(delta)
+        checked, failed = self._check(question, said, hits, evidence)
+        row = abstain.features(question.resolved, hits, evidence, checked, failed, idf)
+        confidence = abstain.confidence(row)
+        if not checked or confidence < abstain.threshold():
+            yield Finished(self._abstained(question, hits, confidence, "not-in-library"))
+            return
+        if question.language != "English":
+            translated: list[Checked] = []
+            for item in checked:
+                if translated:
+                    yield Token(" ")
+                text = ""
+                with closing(self._deltas(from_english_prompt(item.text, question.language))) as deltas:
+                    for delta in deltas:
+                        text += delta
+                        self._mark("first_token")
+                        yield Token(delta)
+                translated.append(_translation(item, text.strip()))
+            checked = translated
+        yield Finished(self._answered(question, hits, checked, confidence))
+
+    def _hits(self, question: Question, last: Sequence[str]) -> list[Hit]:
+        """The best papers; for a question that leans on the last turn, that turn's papers are among them."""
+        wanted = self._engine._papers
+        hits = self._engine._retriever.search(question.resolved, k=4 * wanted)
+        carried = set(last) if question.follows else set()
+        kept = [h for h in hits if h.paper.paper_id in carried or h.rank <= wanted]
+        return sorted(kept, key=lambda h: (h.rank > wanted and h.paper.paper_id not in carried, h.rank))[: wanted + 1]
+
+    def _check(
+        self, question: Question, said: str, hits: Sequence[Hit], evidence: Sequence[Evidence]
+    ) -> tuple[list[Checked], int]:
+        idf = self._snapshot.words.idf
+        verifier = Verifier(self._library.embedder, idf)
+        passages = [p for h in hits for p in passages_of(h.paper)]
+        kept, failed = check_claims(
+            split_claims(said),
+            evidence,
+            passages,
+            verifier,
+            context=question.resolved,
+        )
+        return complete(kept, len(failed), question.resolved, evidence, idf), len(failed)
+
+    def _deltas(self, messages: list[ChatMessage]) -> Generator[str, None, None]:
+        """Pieces of the language model's text. Raises ModelError where it fails, whichever it is."""
+        try:
+            with closing(cast(Any, self._llm.stream_chat(messages))) as responses:
+                for response in responses:
+                    yield cast(ChatResponse, response).delta or ""
+        except CitewellError:
+            raise
+        except Exception as error:  # hosted models raise errors of their own client libraries
+            name = self._llm.metadata.model_name
+            raise ModelError(
+                f"the language model {name} failed ({type(error).__name__}: {error}); "
+                "check that its server runs and that 'llm_url', 'llm_model' and 'llm_key' are right"
+            ) from error
+
+    def _mark(self, name: str) -> None:
+        self._timings.setdefault(name, round(1000 * (time.monotonic() - self._started), 1))
+
+    def _answered(
+        self, question: Question, hits: Sequence[Hit], checked: Sequence[Checked], confidence: float
+    ) -> Answer:
+        sentences, citations = cited(checked, {h.paper.paper_id: h.paper for h in hits})
+        return self._answer(
+            question,
+            status="answered",
+            text=written(sentences),
+            sentences=tuple(sentences),
+            citations=tuple(citations),
+            nearest=tuple(hits),
+            confidence=confidence,
+        )
+
+    def _abstained(self, question: Question, hits: Sequence[Hit], confidence: float, reason: str) -> Answer:
+        texts = _ABSTENTIONS[reason]
+        return self._answer(
+            question,
+            status="abstained",
+            text=texts.get(question.language, texts["English"]).format(papers=len(self._library)),
+            sentences=(),
+            citations=(),
+            nearest=tuple(hits),
+            confidence=confidence,
+            reason=reason,
+        )
+
+    def _answer(self, question: Question, **values: Any) -> Answer:
+        self._mark("first_token")
+        self._mark("total")
+        return Answer(
+            question=question.asked,
+            resolved_question=question.resolved,
+            timings_ms=dict(self._timings),
+            llm=self._llm.metadata.model_name,
+            index=self._snapshot.fingerprint,
+            **values,
+        )
+
+
+def _translation(item: Checked, text: str) -> Checked:
+    """A checked sentence in the question's language; the original stays where the translation lost or made figures."""
+    lost = [m for m in mismatches(text, item.text, context=item.text, loose=True) if m.kind == "number"]
+    lost += [m for m in mismatches(item.text, text, loose=True) if m.kind == "number"]
+    return item if lost or not text else Checked(text, item.judgement, quoted=False)

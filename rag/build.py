@@ -1,0 +1,115 @@
+"""The composition root: settings to a library, a query engine, a synchronisation. The only place that chooses parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag import models
+from rag.catalogue import Catalogue
+from rag.config import Config
+from rag.errors import ConfigError
+from rag.fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    from llama_index.core.llms.llm import LLM
+
+    from rag.answer import CitewellQueryEngine
+    from rag.embed import Embedder
+    from rag.library import Library
+    from rag.sync import Progress, Report
+
+
+def library_folder(config: Config) -> Path:
+    """Where the library of ``config`` lives."""
+    return config.data / "libraries" / config.library
+
+
+def load_embedder(config: Config) -> Embedder:
+    """The embedding model, fetched when missing."""
+    from rag.embed import Embedder
+
+    return Embedder.load(models.resolve(config.embedder, cache=config.cache))
+
+
+def load_llm(config: Config) -> LLM:
+    """The language model: the server at ``llm_url`` where one is set, else the embedded engine."""
+    if config.llm_url:
+        if not config.llm_model:
+            raise ConfigError("llm_url is set but llm_model is not; name the model that the server is to use")
+        from llama_index.llms.openai_like import OpenAILike
+
+        hosted: LLM = OpenAILike(
+            model=config.llm_model,
+            api_base=config.llm_url,
+            api_key=config.llm_key or "none",
+            is_chat_model=True,
+            context_window=config.context,
+            temperature=0.0,
+            max_tokens=400,
+            timeout=config.llm_timeout,
+            max_retries=1,
+        )
+        return hosted
+    from rag.llms.embedded import EmbeddedLLM
+
+    path = models.resolve(config.llm, cache=config.cache)
+    return EmbeddedLLM.load(path, threads=config.threads, context=config.context)
+
+
+def sync_library(
+    config: Config,
+    paths: Sequence[Path],
+    *,
+    rebuild: bool = False,
+    dry_run: bool = False,
+    on_progress: Progress = lambda stage, done, total: None,
+) -> Report:
+    """Makes the library of ``config`` a copy of its sources and ``paths``; see ``rag.sync.sync``."""
+    from rag.sync import sync
+
+    folder = models.resolve(config.embedder, cache=config.cache)
+
+    def load() -> Embedder:
+        from rag.embed import Embedder
+
+        return Embedder.load(folder)
+
+    return sync(
+        library_folder(config),
+        paths,
+        load,
+        embedder_print=fingerprint(folder),
+        rebuild=rebuild,
+        dry_run=dry_run,
+        on_progress=on_progress,
+    )
+
+
+def open_library(config: Config, embedder: Embedder | None = None) -> Library:
+    """The library of ``config``. Raises IndexStateError where it was not indexed, or with another embedder."""
+    from rag.library import Library
+    from rag.sync import require_index
+
+    require_index(library_folder(config))
+    return Library(library_folder(config), embedder or load_embedder(config))
+
+
+def open_catalogue(config: Config) -> Catalogue:
+    """What the library of ``config`` knows, without its models. Raises IndexStateError where it was not indexed."""
+    from rag.sync import CATALOGUE, require_index
+
+    require_index(library_folder(config))
+    return Catalogue(library_folder(config) / CATALOGUE)
+
+
+def open_engine(config: Config, *, llm: Callable[[Config], LLM] = load_llm) -> CitewellQueryEngine:
+    """The query engine over the library of ``config``."""
+    from rag.answer import CitewellQueryEngine
+    from rag.retrieve import CitewellRetriever
+
+    library = open_library(config)
+    return CitewellQueryEngine(
+        CitewellRetriever(library), llm(config), evidence_tokens=config.evidence_tokens, papers=config.papers
+    )

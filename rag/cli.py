@@ -1,0 +1,404 @@
+"""The command line: parse, call, print. Results on stdout, everything else on stderr.
+
+Exit codes: 0 done, 1 a fault said in one line, 2 bad usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from rag.config import Config, load_config
+from rag.errors import CitewellError, QuestionError, SourceError
+
+if TYPE_CHECKING:
+    from rag.records import Answer, Turn
+
+Json = dict[str, Any]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs one command; returns its exit code."""
+    args = _parser().parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    try:
+        config = load_config({"library": args.library})
+        _stay_quiet()
+        return int(args.run(args, config))
+    except CitewellError as error:
+        print(f"citewell: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("citewell: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _stay_quiet() -> None:
+    """The libraries below neither phone home nor draw bars of their own."""
+    for name, value in (
+        ("ANONYMIZED_TELEMETRY", "False"),
+        ("GRADIO_ANALYTICS_ENABLED", "False"),
+        ("HF_HUB_DISABLE_TELEMETRY", "1"),
+        ("HF_HUB_DISABLE_PROGRESS_BARS", "1"),
+        ("TOKENIZERS_PARALLELISM", "false"),
+        ("TRANSFORMERS_VERBOSITY", "error"),
+        ("TQDM_DISABLE", os.environ.get("TQDM_DISABLE", "")),
+    ):
+        if value:
+            os.environ.setdefault(name, value)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="citewell",
+        description="Answers questions about a collection of paper abstracts, every sentence footnoted to the exact words.",
+    )
+    parser.set_defaults(library=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def command(name: str, run: Callable[[argparse.Namespace, Config], int], summary: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=summary, description=summary)
+        sub.set_defaults(run=run)
+        return sub
+
+    def with_library(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument("--library", metavar="NAME", help="the library to use (default: 'default')")
+
+    def with_json(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+    sub = command("index", _index, "make the library a copy of files and folders of abstracts")
+    sub.add_argument("paths", metavar="PATH", nargs="*", type=Path, help="file or folder; none: the sources it has")
+    sub.add_argument("--rebuild", action="store_true", help="read and embed everything anew")
+    sub.add_argument("--dry-run", action="store_true", help="tell what would happen, write nothing")
+    with_library(sub)
+    with_json(sub)
+
+    sub = command("search", _search, "find the papers that bear on a question")
+    sub.add_argument("question", nargs="?", help="the question, or use --batch")
+    sub.add_argument("-k", type=int, default=10, help="how many papers (default: 10)")
+    with_library(sub)
+    with_json(sub)
+    sub.add_argument("--batch", metavar="FILE.jsonl", help='lines {"id", "question"} (- for stdin); prints JSONL')
+
+    sub = command("ask", _ask, "answer a question, every sentence cited")
+    sub.add_argument("question", nargs="?", help="the question, or use --batch")
+    with_library(sub)
+    with_json(sub)
+    sub.add_argument(
+        "--batch", metavar="FILE.jsonl", help='lines {"id", "question", "conversation"?} (- for stdin); prints JSONL'
+    )
+
+    sub = command("check", _check, "tell whether the library bears a sentence out")
+    sub.add_argument("sentence", nargs="?", help="the sentence, or use --batch")
+    sub.add_argument("--paper", metavar="PAPER_ID", help="hold it against this paper only")
+    with_library(sub)
+    with_json(sub)
+    sub.add_argument(
+        "--batch", metavar="FILE.jsonl", help='lines {"id", "sentence", "paper_id"?} (- for stdin); prints JSONL'
+    )
+
+    sub = command("chat", _chat, "serve the chat page")
+    with_library(sub)
+    sub.add_argument("--host", default="127.0.0.1", help="address to bind (default: 127.0.0.1, this machine only)")
+    sub.add_argument("--port", type=int, default=7860, help="port to bind (default: 7860)")
+
+    sub = command("papers", _papers, "list the papers of the library")
+    with_library(sub)
+    with_json(sub)
+
+    sub = command("duplicates", _duplicates, "list what was merged, or shares an abstract, and why")
+    with_library(sub)
+    with_json(sub)
+
+    sub = command("models", _models, "list, fetch or verify the models")
+    sub.add_argument("action", choices=["list", "pull", "verify"])
+    sub.add_argument("name", nargs="?", help="one model of the list (default: those in use for pull, all for verify)")
+    with_json(sub)
+
+    sub = command("eval", _eval, "measure retrieval and answers")
+    from eval.commands import add_commands
+
+    add_commands(sub)
+
+    command("doctor", _doctor, "check that everything needed is there")
+    return parser
+
+
+def _index(args: argparse.Namespace, config: Config) -> int:
+    from rag.build import sync_library
+    from rag.contract import report_json
+
+    with _bar() as progress:
+        report = sync_library(
+            config, args.paths, rebuild=args.rebuild, dry_run=args.dry_run, on_progress=progress
+        )
+    if args.json:
+        _print_json(report_json(report))
+        return 0
+    print(
+        f"{report.records} records, {report.papers} papers, {report.duplicates} duplicates "
+        f"(added {report.added}, changed {report.changed}, removed {report.removed}, unchanged {report.unchanged}) "
+        f"in {report.seconds:.1f} s{' - dry run, nothing written' if args.dry_run else ''}"
+    )
+    for item in report.skipped:
+        print(f"skipped {item.file}{'' if item.row is None else f' row {item.row}'}: {item.reason}", file=sys.stderr)
+    return 0
+
+
+class _bar:
+    """Progress on stderr, where that is a terminal."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._stage = ""
+
+    def __enter__(self) -> Callable[[str, int, int], None]:
+        return self._show
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def _show(self, stage: str, done: int, total: int) -> None:
+        from tqdm import tqdm
+
+        if stage != self._stage:
+            self.__exit__()
+            self._stage = stage
+            units = {"read": " files", "embed": " passages"}
+            self._bar = tqdm(total=total, desc=stage, unit=units.get(stage, ""), disable=not sys.stderr.isatty())
+        self._bar.update(done - self._bar.n)
+
+
+def _search(args: argparse.Namespace, config: Config) -> int:
+    from rag.build import open_library
+    from rag.contract import search_json
+    from rag.retrieve import CitewellRetriever
+
+    if args.k < 1:
+        raise QuestionError(f"-k is {args.k}; it must be at least 1")
+    items = _batch(args, "question")
+    retriever = CitewellRetriever(open_library(config), k=args.k)
+    if args.batch:
+        return _each(items, lambda item: search_json(item["question"], retriever.search(item["question"])))
+    hits = retriever.search(items[0]["question"])
+    if args.json:
+        _print_json(search_json(args.question, hits))
+        return 0
+    for hit in hits:
+        places = ", ".join(f"{s.file}#{s.row}" for s in hit.paper.sources)
+        print(f"{hit.rank:3}. {hit.score:.3f}  {hit.paper.label}  ({places}, {hit.paper.paper_id})")
+        print(f"     {' '.join(hit.paper.abstract.split())[:160]}…")
+    return 0
+
+
+def _ask(args: argparse.Namespace, config: Config) -> int:
+    from rag.build import open_engine
+    from rag.contract import answer_json
+    from rag.records import Turn
+
+    items = _batch(args, "question")
+    engine = open_engine(config)
+    if not args.batch:
+        answer = engine.ask(items[0]["question"])
+        _print_json(answer_json(answer)) if args.json else _print_answer(answer)
+        return 0
+    turns: dict[str, list[Turn]] = {}
+
+    def ask(item: Json) -> Json:
+        history = turns.setdefault(str(item["conversation"]), []) if item.get("conversation") is not None else []
+        answer = engine.ask(item["question"], history=history)
+        papers = tuple(dict.fromkeys(c.paper_id for c in answer.citations))
+        history.append(Turn(answer.resolved_question, answer.text, papers))
+        return answer_json(answer)
+
+    return _each(items, ask)
+
+
+def _print_answer(answer: Answer) -> None:
+    if answer.resolved_question != answer.question:
+        print(f"(understood as: {answer.resolved_question})", file=sys.stderr)
+    print(answer.text)
+    if answer.citations:
+        print()
+    for citation in answer.citations:
+        places = ", ".join(f"{s.file}#{s.row}" for s in citation.sources)
+        print(f"[{citation.marker}] {citation.label} ({places}): “{citation.quote}”")
+    if answer.status == "abstained" and answer.nearest:
+        print("\nNearest papers:")
+        for hit in answer.nearest:
+            print(f"  {hit.paper.label} ({', '.join(f'{s.file}#{s.row}' for s in hit.paper.sources)})")
+
+
+def _check(args: argparse.Namespace, config: Config) -> int:
+    from rag.build import open_library
+    from rag.check import Checker
+    from rag.contract import verification_json
+    from rag.retrieve import CitewellRetriever
+
+    items = _batch(args, "sentence")
+    checker = Checker(CitewellRetriever(open_library(config)))
+    if args.batch:
+        return _each(
+            items,
+            lambda item: verification_json(
+                checker.check(item["sentence"], paper_id=item.get("paper_id") or args.paper)
+            ),
+        )
+    found = checker.check(items[0]["sentence"], paper_id=args.paper)
+    if args.json:
+        _print_json(verification_json(found))
+        return 0
+    print(f"{found.verdict} ({found.score:.2f}){': ' + found.reason if found.reason else ''}")
+    for citation in found.citations:
+        places = ", ".join(f"{s.file}#{s.row}" for s in citation.sources)
+        print(f"[{citation.marker}] {citation.label} ({places}): “{citation.quote}”")
+    return 0
+
+
+def _chat(args: argparse.Namespace, config: Config) -> int:
+    from ui.run import run_chat
+
+    run_chat(config, host=args.host, port=args.port)
+    return 0
+
+
+def _papers(args: argparse.Namespace, config: Config) -> int:
+    from rag.build import open_catalogue
+    from rag.contract import paper_json
+
+    papers = open_catalogue(config).papers()
+    if args.json:
+        _print_json({"papers": [paper_json(p) for p in papers]})
+        return 0
+    for paper in papers:
+        print(f"{paper.paper_id}  {paper.label}  ({', '.join(f'{s.file}#{s.row}' for s in paper.sources)})")
+    return 0
+
+
+def _duplicates(args: argparse.Namespace, config: Config) -> int:
+    from rag.build import open_catalogue
+
+    merges = open_catalogue(config).merges()
+    if args.json:
+        _print_json({"duplicates": merges})
+        return 0
+    for merge in merges:
+        if merge["kind"] == "merge":
+            source = merge["source"]
+            print(f"{source['file']}#{source['row']} merged into {merge['paper_id']}: {', '.join(merge['reasons'])}")
+        else:
+            print(f"{merge['paper_id']} and {merge['other_id']} kept apart: {merge['reason']}")
+    return 0
+
+
+def _models(args: argparse.Namespace, config: Config) -> int:
+    from rag import models
+
+    if args.action == "list":
+        states = models.list_models(config.cache)
+        if args.json:
+            _print_json({"models": [models.state_json(s) for s in states]})
+            return 0
+        for state in states:
+            present = "present" if state.present else "not fetched"
+            print(f"{state.name:30} {state.kind:10} {state.size / 1e6:7.0f} MB  {state.licence:12} {present}  {state.note}")
+        return 0
+    if args.action == "verify":
+        checks = models.verify(args.name, config.cache)
+        if args.json:
+            _print_json({"files": [{"model": c.model, "file": str(c.file), "ok": c.ok} for c in checks]})
+        else:
+            for check in checks:
+                print(f"{'ok ' if check.ok else 'BAD'} {check.model}/{check.file}")
+        models.require_ok(checks)
+        return 0
+    wanted = [args.name] if args.name else [config.embedder] + ([] if config.llm_url else [config.llm])
+    for name in wanted:
+        path = models.pull(name, cache=config.cache) if models.is_registered(name) else models.resolve(name, cache=config.cache)
+        if not args.json:
+            print(f"{name}: {path}")
+    if args.json:
+        _print_json({"pulled": wanted})
+    return 0
+
+
+def _eval(args: argparse.Namespace, config: Config) -> int:
+    return int(args.measure(args, config))
+
+
+def _doctor(args: argparse.Namespace, config: Config) -> int:
+    from rag.doctor import examine
+
+    findings = examine(config)
+    for finding in findings:
+        print(f"{'ok ' if finding.ok else 'BAD'} {finding.subject}: {finding.text}")
+    return 0 if all(f.ok for f in findings) else 1
+
+
+def _batch(args: argparse.Namespace, key: str) -> list[Json]:
+    """What is asked: the lines of the batch file, or the one argument. All of it is read before any work starts."""
+    single = getattr(args, key)
+    if (single is None) == (args.batch is None):
+        _usage(f"give either a {key} or --batch FILE.jsonl")
+    if args.batch is None:
+        return [{key: single}]
+    try:
+        with _opened(args.batch) as file:
+            return list(_lines(file, args.batch, key))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceError(f"{args.batch} cannot be read ({error}); give a JSONL file in UTF-8") from error
+
+
+def _opened(name: str) -> TextIO:
+    return sys.stdin if name == "-" else open(name, encoding="utf-8")  # noqa: SIM115  (closed by the caller)
+
+
+def _lines(file: TextIO, name: str, key: str) -> Iterator[Json]:
+    for number, line in enumerate(file, 1):
+        if not line.strip():
+            continue
+        try:
+            item = json.loads(line)
+        except ValueError as error:
+            raise SourceError(f"{name} line {number} is not JSON ({error}); each line must be an object") from error
+        if not isinstance(item, dict) or not isinstance(item.get(key), str) or "id" not in item:
+            raise SourceError(f'{name} line {number} lacks "id" or a text "{key}": {line.strip()[:80]}')
+        yield item
+
+
+def _each(items: list[Json], work: Callable[[Json], Json]) -> int:
+    """Prints one line an item, in order; an item that cannot be worked on gets a line with its error."""
+    failed = 0
+    for item in items:
+        try:
+            result = work(item)
+        except CitewellError as error:
+            failed += 1
+            result = {"error": str(error)}
+        _print_json({"id": item["id"], **result})
+    if failed:
+        print(f"citewell: {failed} of {len(items)} lines failed; see their \"error\"", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _usage(message: str) -> None:
+    print(f"citewell: {message}; see 'citewell --help'", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def _print_json(value: Json) -> None:
+    print(json.dumps(value, ensure_ascii=False), flush=True)

@@ -1,0 +1,159 @@
+"""Where a sentence and the words said to bear it out disagree: figures, names, negations, directions.
+
+Rules, not a model: each finding can be told to the reader. Texts are compared after ``plain``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rag.fold import plain
+from rag.lexical import terms
+
+_NUMBER = re.compile(r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?|(?<=[A-Za-z]-)\d+(?:\.\d+)?")
+_SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9, "billion": 1e9, "万": 1e4, "亿": 1e8}
+_SCALE = re.compile(r"\s?(million|billion|thousand|bn|k|m|b|万|亿)(?![a-z])", re.IGNORECASE)
+_WORDS = {
+    w: str(n)
+    for n, w in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen twenty".split()
+    )
+}
+_WORDS.update({"half": "2", "twice": "2", "double": "2", "doubles": "2", "doubling": "2", "triple": "3", "single": "1"})
+_MARKER = re.compile(r"\[\d+(?:\s*[,，-]\s*\d+)*\]")
+_NAME = re.compile(r"[A-Za-zΑ-ω][\w³²+*.\-–/]*\w|[A-Z]")
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|without|cannot|can't|n't|neither|nor|none|lacks?|lacking|fails? to|unable|avoids?|"
+    r"eliminat\w+|free of|rather than|instead of|hardly|rarely|[a-z]+-free|discards?|unlabell?ed|un(?:supervised|changed|necessary))\b|n't\b|不|没有|无需|未|无",
+    re.IGNORECASE,
+)
+_PLAIN_NEGATION = re.compile(r"\b(?:not|never|cannot|no|neither|nor|none)\b|n't\b", re.IGNORECASE)
+_OPPOSITES = tuple(
+    (re.compile(rf"\b(?:{a})\b", re.IGNORECASE), re.compile(rf"\b(?:{b})\b", re.IGNORECASE))
+    for a, b in (
+        (r"outperform\w*|surpass\w*|exceed\w*|beats?|better", r"underperform\w*|worse\w*|falls? short|trails?|lags?|inferior"),
+        (r"increas\w*|rais\w*|rises?|grow\w*|higher|gains?|boost\w*|more", r"decreas\w*|reduc\w*|lower\w*|drops?|shrink\w*|declin\w*|less|fewer"),
+        (r"faster|speed\w*|accelerat\w*|quicker", r"slower|slow\w*|decelerat\w*"),
+        (r"improv\w*|enhanc\w*|strengthen\w*", r"degrad\w*|worsen\w*|harm\w*|hurt\w*|weaken\w*|deteriorat\w*"),
+        (r"larger|bigger|greater|large", r"smaller|small|tiny"),
+        (r"tighter|tighten\w*", r"looser|loosen\w*"),
+        (r"upper|maximi[sz]\w*|maximum|most", r"minimi[sz]\w*|minimum|least"),
+        (r"necessary|requires?|needs?", r"unnecessary|requires? no|without"),
+        (r"supervised|labell?ed", r"unsupervised|unlabell?ed"),
+        (r"majority", r"minority"),
+        (r"before|early|earlier", r"after|late|later"),
+    )
+)
+_ORDINARY = frozenset("i we it a the this that these those in on for and or of to by with as at is are be".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A disagreement: its kind ("number", "name", "negation", "direction") and the words in question."""
+
+    kind: str
+    detail: str
+
+
+def numbers(text: str) -> set[str]:
+    """The figures of ``text`` in one form: ``1,200`` and ``1200`` alike, ``89K`` as 89000, digits and words."""
+    readable = _MARKER.sub(" ", plain(text))
+    found = set()
+    for match in _NUMBER.finditer(readable):
+        value = float(match.group().replace(",", "").replace("−", "-").rstrip(".")) if match.group().strip("-−,") else 0.0
+        found.add(_canonical(value))
+        scale = _SCALE.match(readable, match.end())
+        if scale:
+            found.discard(_canonical(value))
+            found.add(_canonical(value * _SCALES[scale.group(1).lower()]))
+    return found
+
+
+def _number_words(text: str) -> set[str]:
+    return {_WORDS[w] for w in re.findall(r"[a-z]+", plain(text).lower()) if w in _WORDS}
+
+
+def _canonical(value: float) -> str:
+    return f"{abs(value):.6g}"
+
+
+def names(text: str) -> set[str]:
+    """What is written as a name in ``text``: with a capital after its first letter or a digit inside, or a capital
+    in the middle of a sentence; in small letters, without plural or possessive endings."""
+    readable = _MARKER.sub(" ", plain(text))
+    found = set()
+    for match in _NAME.finditer(readable):
+        word = match.group().strip(".-–/*+") or match.group()
+        inner_capital = any(c.isupper() for c in word[1:])
+        digit = any(c.isdigit() for c in word) and any(c.isalpha() for c in word)
+        leads = not readable[: match.start()].rstrip() or readable[: match.start()].rstrip()[-1] in ".!?:。"
+        capital = word[0].isupper() and not leads and len(word) > 1
+        if (inner_capital or digit or capital) and word.lower() not in _ORDINARY:
+            found.add(_bare(word))
+    return found
+
+
+def _bare(word: str) -> str:
+    low = word.lower()
+    for ending in ("'s", "’s"):
+        low = low.removesuffix(ending)
+    return low[:-1] if low.endswith("s") and len(low) > 3 and word[-1] == "s" and any(c.isupper() for c in word[1:]) else low
+
+
+def mismatches(sentence: str, support: str, *, context: str = "", loose: bool = False) -> list[Mismatch]:
+    """What ``sentence`` says otherwise than ``support``, the words said to bear it out.
+
+    ``context`` is the rest of the same paper and what was asked: a name that stands there is no mismatch, a figure
+    is. ``loose`` leaves out what only holds between texts of one language.
+    """
+    found = []
+    known = numbers(support)
+    spelt = _number_words(support)
+    for figure in sorted(numbers(sentence) - known):
+        if figure not in spelt and not _rounds(figure, known):
+            found.append(Mismatch("number", figure))
+    around = _squeezed(f"{support} {context}")
+    for name in sorted(names(sentence)):
+        if _squeezed(name) not in around and not all(_squeezed(p) in around for p in re.split(r"[-–/]", name)):
+            found.append(Mismatch("name", name))
+    if not loose:
+        found += _polarity(sentence, support)
+    return found
+
+
+def _rounds(figure: str, known: set[str]) -> bool:
+    """Whether ``figure`` is a rounding of a known one: 120,845 said as 121,000 or 7.64 as 7.6."""
+    value = float(figure)
+    digits = len(figure.replace(".", "").strip("0").lstrip("-")) or 1
+    return digits >= 2 and any(value and f"{float(k):.{digits}g}" == f"{value:.{digits}g}" and float(k) != value for k in known)
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"[\W_]+", "", plain(text).lower())
+
+
+def _polarity(sentence: str, support: str) -> list[Mismatch]:
+    found = []
+    said, there = plain(sentence), plain(support)
+    if bool(_PLAIN_NEGATION.search(said)) and not _NEGATION.search(there):
+        found.append(Mismatch("negation", _PLAIN_NEGATION.search(said).group()))  # type: ignore[union-attr]
+    elif not _NEGATION.search(said) and (negated := _negated_terms(there)):
+        shared = negated & set(terms(said))
+        if len(shared) >= 2 and len(shared) >= 0.6 * len(negated):
+            found.append(Mismatch("negation", "the source negates it"))
+    for one, other in _OPPOSITES:
+        for a, b in ((one, other), (other, one)):
+            match = a.search(said)
+            if match and b.search(there) and not a.search(there) and not b.search(said):
+                found.append(Mismatch("direction", match.group()))
+    return found
+
+
+def _negated_terms(text: str) -> set[str]:
+    """Stems that a plain "not", "no" or "never" of ``text`` governs: the six words after it."""
+    found: set[str] = set()
+    for match in re.finditer(r"\b(?:not|never|cannot)\b|n't\b", text, re.IGNORECASE):
+        found |= set(terms(" ".join(re.split(r"[,;.]", text[match.end() :])[0].split()[:6])))
+    return found

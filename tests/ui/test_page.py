@@ -1,0 +1,333 @@
+"""The page in headless Chromium, with a scripted engine behind it."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag.errors import ModelError, ServeError
+from ui.app import EMPTY_QUESTION, build_page, start
+
+QUESTION = "How does FiedlerPrune take cross-layer dependencies into account?"
+EXAMPLE = "Which method needs no training?"
+ARGUMENTS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+]
+
+
+def chromium() -> str | None:
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@contextlib.contextmanager
+def served(get_engine: Callable[[], Any], **options: Any) -> Iterator[str]:
+    page = build_page(get_engine, examples=[EXAMPLE, "哪种方法无需训练?"], **options)
+    url = start(page, port=0)
+    try:
+        yield url
+    finally:
+        page.close(verbose=False)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if chromium() is None:
+        pytest.skip("no chromium here; 'apt-get install chromium' brings it")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens an address in a profile of its own; fails if the page asked anyone but this machine, or broke."""
+    contexts = []
+    outside: list[str] = []
+    broken: list[str] = []
+
+    def open_page(url: str, *, width: int = 1440, height: int = 900, scheme: str = "light") -> Any:
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        context.on("request", lambda request: outside.append(request.url) if is_outside(request.url) else None)
+        page.on("pageerror", lambda error: broken.append(str(error)))
+        page.goto(url)
+        page.wait_for_selector(".cw-chip", timeout=30_000)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert outside == []
+    assert broken == []
+
+
+def is_outside(url: str) -> bool:
+    return not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "about:"))
+
+
+def ask(page: Any, question: str) -> None:
+    page.fill("#cw-box textarea", question)
+    page.press("#cw-box textarea", "Enter")
+
+
+def answered(page: Any, turns: int = 1) -> None:
+    page.wait_for_function(f"document.querySelectorAll('#cw-past .cw-turn').length === {turns}", timeout=30_000)
+
+
+def until(true: Callable[[], bool], seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it did not come about in time"
+        time.sleep(0.05)
+
+
+def in_view(page: Any, selector: str) -> bool:
+    return bool(
+        page.evaluate(
+            """(selector) => {
+                const box = document.querySelector(selector).getClientRects()[0];
+                const at = document.elementFromPoint(box.left + 3, box.top + box.height / 2);
+                return box.top >= 0 && box.bottom <= innerHeight && at !== null && at.closest(selector) !== null;
+            }""",
+            selector,
+        )
+    )
+
+
+@pytest.mark.browser
+def test_a_question_shows_sources_then_words_then_a_checked_answer_whose_markers_open_their_quotes(
+    opened: Callable[..., Any], engine: Any
+) -> None:
+    engine.delay = 0.05
+    with served(lambda: engine, status=lambda: "3 papers") as url:
+        page = opened(url)
+        page.wait_for_function("document.querySelector('.cw-state').textContent === '3 papers'")
+        ask(page, QUESTION)
+        page.wait_for_selector(".cw-found")
+        assert page.locator(".cw-draft").count() == 0, "the sources come before the first word"
+        assert page.locator(".cw-card").count() == 3
+        page.wait_for_selector(".cw-draft")
+        draft = page.inner_text(".cw-draft")
+        assert draft.startswith("FiedlerPrune")
+        assert "[4]" not in draft
+        assert page.locator("#cw-chat a").count() == 0
+        page.wait_for_function("document.querySelector('.cw-draft').textContent.length > 60")
+        answered(page)
+        assert page.locator(".cw-draft").count() == 0
+        assert page.locator("#cw-past .cw-partial .cw-claim").first.inner_text().startswith("Ghosted Layers needs")
+        assert page.locator("#cw-past math").count() == 1
+        page.set_viewport_size({"width": 1440, "height": 500})
+        page.click('.cw-ref[data-ref="2"]')
+        page.wait_for_selector("mark.cw-flash")
+        page.wait_for_timeout(900)
+        marked = page.locator('mark[data-refs="2"]')
+        assert marked.inner_text() == "compatibility with quantization, and post-pruning fine-tuning"
+        assert in_view(page, 'mark[data-refs="2"]')
+        page.focus('#cw-past .cw-ref[data-ref="3"]')
+        page.keyboard.press("Enter")
+        page.wait_for_selector('mark.cw-flash[data-refs="3"]')
+        page.wait_for_timeout(900)
+        assert in_view(page, 'mark[data-refs="3"]')
+
+
+@pytest.mark.browser
+def test_a_quote_is_reached_on_a_phone_and_the_way_back_too(opened: Callable[..., Any], engine: Any) -> None:
+    with served(lambda: engine) as url:
+        page = opened(url, width=390, height=844, scheme="dark")
+        ask(page, QUESTION)
+        answered(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.click('.cw-ref[data-ref="3"] >> nth=0')
+        page.wait_for_timeout(1200)
+        assert in_view(page, 'mark[data-refs="3"]')
+        page.click('.cw-card[data-refs="3"] .cw-back')
+        page.wait_for_timeout(1200)
+        assert in_view(page, '#cw-past .cw-ref[data-ref="1"]')
+
+
+@pytest.mark.browser
+def test_follow_ups_carry_the_history_and_an_older_answer_opens_its_own_sources(
+    opened: Callable[..., Any], engine: Any
+) -> None:
+    with served(lambda: engine) as url:
+        page = opened(url)
+        page.click(f'.cw-chip[data-text="{EXAMPLE}"]')
+        answered(page)
+        ask(page, "does it work with quantization?")
+        answered(page, 2)
+        assert "Does FiedlerPrune work with quantization?" in page.inner_text(".cw-resolved")
+        assert [question for question, _ in engine.asked] == [EXAMPLE, "does it work with quantization?"]
+        assert [(t.question, t.paper_ids) for t in engine.asked[1][1]] == [(EXAMPLE, ("p1", "p2"))]
+        ask(page, "weather on Sunday?")
+        answered(page, 3)
+        assert "Your papers do not hold an answer to this." in page.inner_text("#cw-past")
+        assert page.inner_text(".cw-sources h2") == "Nearest papers"
+        page.click('.cw-ref[data-turn="0"][data-ref="3"] >> nth=0')
+        page.wait_for_selector('.cw-sources[data-turn="0"] mark.cw-flash')
+        page.hover(".cw-turn >> nth=1")
+        page.click('[data-do="edit"][data-turn="1"]')
+        page.wait_for_function("document.querySelector('#cw-box textarea').value.startsWith('does it')")
+        ask(page, "and speed?")
+        page.wait_for_function("document.querySelectorAll('#cw-past .cw-turn').length < 3")
+        answered(page, 2)
+        assert [turn.question for turn in engine.asked[-1][1]] == [EXAMPLE]
+        page.click('[data-do="retry"][data-turn="1"]')
+        until(lambda: len(engine.asked) == 5)
+        answered(page, 2)
+        assert engine.asked[-1] == engine.asked[-2]
+        page.click("#cw-new")
+        page.wait_for_selector(".cw-chip")
+        other = opened(url)
+        ask(other, QUESTION)
+        answered(other)
+        assert engine.asked[-1] == (QUESTION, ())
+
+
+@pytest.mark.browser
+def test_stop_closes_the_engines_generator_and_the_page_stays_usable(opened: Callable[..., Any], engine: Any) -> None:
+    with served(lambda: engine) as url:
+        page = opened(url)
+        ask(page, "a slow one")
+        page.wait_for_selector(".cw-draft")
+        page.click("#cw-stop")
+        answered(page)
+        until(lambda: engine.closed == ["a slow one"])
+        assert "was not checked" in page.inner_text("#cw-past")
+        ask(page, QUESTION)
+        answered(page, 2)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("way", ["new conversation", "closed tab"])
+def test_nobody_left_to_read_it_stops_the_engine_too(opened: Callable[..., Any], engine: Any, way: str) -> None:
+    with served(lambda: engine) as url:
+        page = opened(url)
+        ask(page, "a slow one")
+        page.wait_for_selector(".cw-draft")
+        if way == "closed tab":
+            page.close()
+        else:
+            page.click("#cw-new")
+            page.wait_for_selector(".cw-chip")
+        until(lambda: engine.closed == ["a slow one"])
+        if way == "new conversation":
+            page.wait_for_timeout(300)
+            assert page.locator(".cw-turn").count() == 0
+
+
+@pytest.mark.browser
+def test_people_wait_in_line_and_see_their_place(opened: Callable[..., Any], engine: Any) -> None:
+    with served(lambda: engine) as url:
+        first, second, third = opened(url), opened(url), opened(url)
+        ask(first, "a slow one")
+        first.wait_for_selector(".cw-draft")
+        ask(second, QUESTION)
+        second.wait_for_function("document.body.textContent.includes('One question is ahead of yours')")
+        ask(third, QUESTION)
+        third.wait_for_function("document.body.textContent.includes('2 questions are ahead of yours')")
+        second.click("#cw-stop")
+        third.wait_for_function("document.body.textContent.includes('One question is ahead of yours')")
+        first.click("#cw-stop")
+        answered(third)
+        assert engine.most_running == 1
+        assert [question for question, _ in engine.asked] == ["a slow one", QUESTION]
+
+
+@pytest.mark.browser
+def test_errors_are_messages_and_the_page_stays_usable(opened: Callable[..., Any], engine: Any) -> None:
+    missing = [ModelError("the model <x> is not there; run 'citewell models pull'")]
+
+    def get_engine() -> Any:
+        if missing:
+            raise missing.pop()
+        return engine
+
+    with served(get_engine) as url:
+        page = opened(url)
+        ask(page, "   ")
+        page.wait_for_function(f"document.querySelector('.cw-notice').textContent === {EMPTY_QUESTION!r}")
+        ask(page, QUESTION)
+        answered(page)
+        assert page.inner_text(".cw-error p") == "the model <x> is not there; run 'citewell models pull'"
+        page.click('[data-do="retry"]')
+        page.wait_for_selector("#cw-past .cw-ref", timeout=20_000)
+        ask(page, "long " * 4000)
+        answered(page, 2)
+        assert "shorten it" in page.inner_text(".cw-error p")
+        ask(page, "crash")
+        answered(page, 3)
+        assert "boom <b>" in page.locator(".cw-error p").last.inner_text()
+        assert "Traceback" not in page.inner_text("body")
+
+
+@pytest.mark.browser
+def test_nothing_of_a_source_a_model_or_a_question_is_ever_run(opened: Callable[..., Any], engine: Any) -> None:
+    with served(lambda: engine) as url:
+        page = opened(url)
+        ask(page, "wicked ${window.hacked=7} {{window.hacked}} <img src=x onerror=window.hacked=8>")
+        answered(page)
+        page.click('.cw-ref[data-ref="1"]')
+        page.wait_for_selector("mark.cw-flash")
+        assert "${window.hacked=7} {{window.hacked}} <img" in page.inner_text(".cw-asked")
+        assert page.evaluate("window.hacked") is None
+        assert page.locator(".cw-turn img, .cw-sources img, .cw-turn script, .cw-sources script").count() == 0
+        assert page.locator('a[href^="javascript"]').count() == 0
+
+
+@pytest.mark.browser
+def test_what_is_copied_carries_its_quotes(opened: Callable[..., Any], engine: Any) -> None:
+    with served(lambda: engine) as url:
+        page = opened(url)
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        ask(page, QUESTION)
+        answered(page)
+        page.click('[data-do="copy"]')
+        page.wait_for_function("document.querySelector('[data-do=copy]').textContent === 'Copied'")
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied.splitlines()[0] == QUESTION
+        assert "[3] Ghosted Layers: “a training-free recovery module” (000_78485c96e14bfbbe.txt, row 1)" in copied
+
+
+def test_a_port_in_use_is_one_clear_line(engine: Any) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen(1)
+        port = taken.getsockname()[1]
+        page = build_page(lambda: engine, examples=[])
+        with pytest.raises(ServeError) as caught:
+            start(page, port=port)
+    assert str(caught.value) == (
+        f"port {port} on 127.0.0.1 is in use by another program; stop that one, or give another --port"
+    )
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "message"),
+    [
+        ("192.0.2.1", 7860, "the address 192.0.2.1:7860 cannot be used"),
+        ("no such host", 7860, "the address 'no such host' is not known"),
+        ("127.0.0.1", 70000, "port 70000 does not exist; give --port a number from 1 to 65535"),
+    ],
+)
+def test_an_unusable_address_is_one_clear_line(engine: Any, host: str, port: int, message: str) -> None:
+    with pytest.raises(ServeError, match="^" + message.replace("(", "\\(")):
+        start(build_page(lambda: engine, examples=[]), host=host, port=port)
+
+
+def test_ui_fetches_nothing_by_itself() -> None:
+    for name in ("style.css", "page.js"):
+        text = (Path(__file__).parents[2] / "ui" / name).read_text(encoding="utf-8")
+        assert "http" not in text
+        assert "@import" not in text

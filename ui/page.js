@@ -1,0 +1,165 @@
+// The page's own behaviour: markers open their words, cards fold, answers are copied. Nothing is fetched.
+(() => {
+  "use strict";
+  let pending = null; // a marker clicked whose sources are on their way
+
+  const panel = () => document.querySelector(".cw-sources");
+  const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const narrow = () => window.matchMedia("(max-width: 899px)").matches;
+
+  // The way to Python: set by the hidden component of app.py when it is loaded.
+  function tell(what) {
+    if (window.citewellTell) window.citewellTell(what);
+  }
+
+  // Scrolls nothing but the nearest box that scrolls, so that the page itself stays where it is on a wide screen.
+  function bringIntoView(element, box) {
+    if (!box || box.scrollHeight <= box.clientHeight + 1) {
+      element.scrollIntoView({ block: "center", behavior: still() ? "auto" : "smooth" });
+      return;
+    }
+    const at = element.getBoundingClientRect();
+    const frame = box.getBoundingClientRect();
+    const room = Math.max(24, Math.min(140, (frame.height - at.height) / 2));
+    box.scrollTo({ top: box.scrollTop + at.top - frame.top - room, behavior: still() ? "auto" : "smooth" });
+  }
+
+  function unfold(card, open) {
+    const abstract = card.querySelector(".cw-abstract.cw-foldable, .cw-abstract.cw-folded");
+    const more = card.querySelector("[data-do=more]");
+    if (!abstract || !more) return;
+    abstract.classList.add("cw-foldable");
+    abstract.classList.toggle("cw-folded", !open);
+    more.setAttribute("aria-expanded", String(open));
+    more.textContent = open ? "Fold" : "Whole abstract";
+    if (!open) keepQuoteInView(abstract);
+  }
+
+  // A folded abstract shows its first quote, not its first lines.
+  function keepQuoteInView(abstract) {
+    const mark = abstract.querySelector("mark");
+    abstract.classList.remove("cw-cut-top");
+    if (!mark) return;
+    const line = parseFloat(getComputedStyle(abstract).lineHeight) || 22;
+    const top = mark.getBoundingClientRect().top - abstract.getBoundingClientRect().top + abstract.scrollTop;
+    if (top + Math.min(mark.getBoundingClientRect().height, 3 * line) > abstract.clientHeight - line) {
+      abstract.scrollTop = Math.round(Math.max(0, top - 1.12 * line)); // one line of what comes before, fading
+      abstract.classList.toggle("cw-cut-top", abstract.scrollTop > 2);
+    } else {
+      abstract.scrollTop = 0;
+    }
+  }
+
+  function showWords(ref) {
+    const root = panel();
+    const marks = root ? [...root.querySelectorAll("mark")].filter((m) => m.dataset.refs.split(" ").includes(ref)) : [];
+    const card = marks.length ? marks[0].closest(".cw-card") : root && root.querySelector(`#cw-source-${ref}`);
+    if (!card) return;
+    unfold(card, true);
+    document.querySelectorAll(".cw-flash").forEach((e) => e.classList.remove("cw-flash"));
+    void card.offsetWidth; // so that the animation starts anew
+    marks.forEach((m) => m.classList.add("cw-flash"));
+    card.classList.add("cw-flash");
+    card.focus({ preventScroll: true });
+    bringIntoView(marks[0] || card, document.querySelector("#cw-side"));
+  }
+
+  async function copy(button) {
+    const text = button.dataset.copy;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const field = document.createElement("textarea");
+      field.value = text;
+      field.style.position = "fixed";
+      document.body.append(field);
+      field.select();
+      document.execCommand("copy");
+      field.remove();
+    }
+    const words = button.textContent;
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = words; }, 1600);
+  }
+
+  document.addEventListener("click", (event) => {
+    const target = event.target.closest("[data-do]");
+    if (!target) return;
+    event.preventDefault();
+    const { do: what, turn, ref, text } = target.dataset;
+    if (what === "cite") {
+      const root = panel();
+      if (root && root.dataset.turn === turn && !root.hasAttribute("aria-busy")) showWords(ref);
+      else { pending = { turn, ref }; tell({ do: "show", turn: Number(turn) }); }
+    } else if (what === "more") {
+      unfold(target.closest(".cw-card"), target.getAttribute("aria-expanded") !== "true");
+    } else if (what === "back") {
+      const link = document.querySelector(`.cw-ref[data-turn="${turn}"]`) || document.querySelector("#cw-chat");
+      link.scrollIntoView({ block: "center", behavior: still() ? "auto" : "smooth" });
+      link.focus({ preventScroll: true });
+    } else if (what === "copy") {
+      copy(target);
+    } else if (what === "show") {
+      pending = { turn, ref: null };
+      tell({ do: "show", turn: Number(turn) });
+    } else {
+      tell({ do: what, turn: turn === undefined ? null : Number(turn), text: text || "" });
+    }
+  });
+
+  // Says a finished answer to a screen reader, once; the tokens of a draft are not read out.
+  let announcer = null;
+  let announced = "";
+  function announce() {
+    const turns = document.querySelectorAll("#cw-past .cw-turn");
+    const last = turns.length ? turns[turns.length - 1].querySelector(".cw-answer") : null;
+    const text = last ? [...last.children].filter((e) => !e.matches(".cw-tools, .cw-legend")).map((e) => e.textContent).join(" ") : "";
+    if (text === announced) return;
+    announced = text;
+    if (!announcer) {
+      announcer = document.createElement("div");
+      announcer.className = "cw-vh";
+      announcer.setAttribute("aria-live", "polite");
+      document.body.append(announcer);
+    }
+    announcer.textContent = text;
+  }
+
+  // The conversation follows what is written, unless the reader has scrolled up.
+  let following = true;
+  let height = 0;
+  document.addEventListener("scroll", (event) => {
+    const chat = event.target;
+    if (chat.id === "cw-chat") following = chat.scrollHeight - chat.scrollTop - chat.clientHeight < 80;
+  }, true);
+  function follow() {
+    const chat = document.querySelector("#cw-chat");
+    if (!chat) return;
+    const fresh = document.querySelector("#cw-live .cw-status[role=status]") !== null; // a question was just sent
+    if (chat.scrollHeight !== height && (following || fresh)) chat.scrollTop = chat.scrollHeight;
+    height = chat.scrollHeight;
+  }
+
+  let scheduled = false;
+  function settle() {
+    scheduled = false;
+    follow();
+    announce();
+    const root = panel();
+    if (!root) return;
+    root.querySelectorAll(".cw-folded:not([data-set])").forEach((abstract) => {
+      abstract.dataset.set = "1";
+      keepQuoteInView(abstract);
+    });
+    if (pending && root.dataset.turn === pending.turn) {
+      const { ref } = pending;
+      pending = null;
+      if (ref) showWords(ref);
+      else if (narrow()) root.scrollIntoView({ behavior: still() ? "auto" : "smooth" });
+      else document.querySelector("#cw-side").scrollTo({ top: 0 });
+    }
+  }
+  new MutationObserver(() => {
+    if (!scheduled) { scheduled = true; requestAnimationFrame(settle); }
+  }).observe(document.documentElement, { childList: true, subtree: true });
+})();
