@@ -57,7 +57,7 @@ def load_beir(folder: Path, *, split: str = "test") -> Collection:
     qrels = read_qrels(folder / "qrels" / f"{split}.tsv")
     unknown = sorted(qrels.keys() - queries.keys())
     if unknown:
-        raise CitewellError(f"{folder}/qrels/{split}.tsv judges query {unknown[0]!r}, which queries.jsonl does not hold")
+        raise CitewellError(f"{folder}/qrels/{split}.tsv judges query {unknown[0]!r}, which queries.jsonl lacks")
     return Collection(folder.resolve().name, documents, queries, qrels)
 
 
@@ -111,7 +111,9 @@ def read_run(path: Path) -> dict[str, dict[str, float]]:
         if not parts:
             continue
         if len(parts) != 6:
-            raise CitewellError(f"{path} line {number}: {line[:80]!r} is no line of a run; 'query Q0 document rank score name' is")
+            raise CitewellError(
+                f"{path} line {number}: {line[:80]!r} is no line of a run; 'query Q0 document rank score name' is"
+            )
         query, _, document, _, score, _ = parts
         try:
             value = float(score)
@@ -137,7 +139,7 @@ def write_run(path: Path, run: Run, name: str) -> None:
 
 def write_qrels(path: Path, qrels: Qrels) -> None:
     """Writes judgements in TREC's form."""
-    lines = [f"{query} 0 {document} {value}" for query, documents in qrels.items() for document, value in documents.items()]
+    lines = [f"{query} 0 {document} {value}" for query, found in qrels.items() for document, value in found.items()]
     write_text(path, "\n".join(lines) + "\n")
 
 

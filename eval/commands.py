@@ -24,17 +24,19 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
         return sub
 
     def with_questions(sub: argparse.ArgumentParser) -> None:
-        sub.add_argument("--questions", metavar="FILE", type=Path, help="JSONL of questions (default: those about the seeds)")
+        # suppressed: a default here would hide what was said before the subcommand
+        sub.add_argument("--questions", metavar="FILE", type=Path, help="JSONL (default: questions about the seeds)")
         sub.add_argument("--split", choices=SPLITS, default="all", help="which split of them (default: all)")
-        sub.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library (default: 'default')")
+        sub.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library to use")
         sub.add_argument("--out", metavar="FILE.json", type=Path, help="write everything measured, as JSON")
 
     retrieval = command("retrieval", _retrieval, "measure what is found, over questions or a collection of others")
     with_questions(retrieval)
-    retrieval.add_argument("--run", metavar="FILE", type=Path, help="write the rankings in TREC's form")
-    retrieval.add_argument("--llm", action="store_true", help="have Chinese and follow-up questions resolved by the language model")
-    retrieval.add_argument("--beir", metavar="FOLDER", type=Path, help="measure over a folder in BEIR's form, or Cranfield's, instead")
-    retrieval.add_argument("--qrels", metavar="SPLIT", default="test", help="which judgements of --beir (default: test)")
+    # not "run", which is the command's own
+    retrieval.add_argument("--run", metavar="FILE", dest="run_file", type=Path, help="write rankings in TREC's form")
+    retrieval.add_argument("--llm", action="store_true", help="resolve Chinese and follow-up questions by the LLM")
+    retrieval.add_argument("--beir", metavar="FOLDER", type=Path, help="measure over BEIR's or Cranfield's files")
+    retrieval.add_argument("--qrels", metavar="SPLIT", default="test", help="judgements of --beir (default: test)")
 
     answers = command("answers", _answers, "ask every question and score the answers; goes on where it was stopped")
     with_questions(answers)
@@ -47,7 +49,7 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
 
     report = command("report", _report, "make one HTML page of results that opens without a network")
     report.add_argument("results", metavar="RESULTS.json", type=Path, help="what 'citewell eval answers --out' wrote")
-    report.add_argument("-o", "--out", metavar="FILE.html", type=Path, default=Path("report.html"), help="default: report.html")
+    report.add_argument("-o", "--out", metavar="FILE.html", type=Path, default=Path("report.html"), help="the page")
 
     bench = command("bench", _bench, "time search and answers, warm")
     with_questions(bench)
@@ -66,11 +68,12 @@ def _retrieval(args: argparse.Namespace, config: Config) -> int:
     if args.beir:
         results, run = measure_collection(config, args.beir, split=args.qrels)
     else:
-        results, run = measure_questions(config, args.questions or default_questions(), split=args.split, with_llm=args.llm)
-    if args.run:
+        path = args.questions or default_questions()
+        results, run = measure_questions(config, path, split=args.split, with_llm=args.llm)
+    if args.run_file:
         from eval.collections import write_run
 
-        write_run(args.run, run, "citewell")
+        write_run(args.run_file, run, "citewell")
     if args.out:
         write_json(args.out, results)
     print(print_retrieval(results))

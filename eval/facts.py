@@ -23,10 +23,12 @@ def missing_facts(facts: Sequence[Sequence[str]], answer: str) -> list[list[str]
     """The facts that ``answer`` does not hold, each as its alternatives.
 
     A fact is held where at least one of its alternatives, a regular expression, matches anywhere, whatever the case:
-    in the answer made plain or as it stands, with its markers ``[n]`` left out or left in.
+    in the answer made plain or as it stands, with its markers ``[n]`` left out or left in, and its dashes as they are
+    or as hyphens.
     """
     bare = _MARKER.sub("", answer)
-    texts = dict.fromkeys((normal(bare), _even(bare), normal(answer), _even(answer)))
+    read = [way(text) for text in (bare, answer) for way in (normal, _even, _composed)]
+    texts = dict.fromkeys([*read, _composed(plain(bare))])
     return [
         list(alternatives)
         for alternatives in facts
@@ -35,10 +37,14 @@ def missing_facts(facts: Sequence[Sequence[str]], answer: str) -> list[list[str]
 
 
 def _even(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).translate(_DASHES).split())
+    return _composed(text).translate(_DASHES)
+
+
+def _composed(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
 @lru_cache(maxsize=4096)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    # the pattern is written by hand with the same signs in it: what holds for the answer holds for it
-    return re.compile(unicodedata.normalize("NFKC", pattern).translate(_DASHES), re.IGNORECASE)
+    # its dashes stay: in [–-] they would become a range
+    return re.compile(unicodedata.normalize("NFKC", pattern), re.IGNORECASE)

@@ -100,7 +100,8 @@ def by_kind(
     groups["all but whole-library"] = [q.id for q in questions if q.kind != "whole-library"]
     return {
         kind: {
-            name: asdict(interval([found[i] for i in ids], [clusters[i] for i in ids])) for name, found in values.items()
+            name: asdict(interval([found[i] for i in ids], [clusters[i] for i in ids]))
+            for name, found in values.items()
         }
         for kind, ids in groups.items()
         if ids

@@ -37,7 +37,7 @@ def selective(confidences: Sequence[float], losses: Sequence[float]) -> Selectiv
     them, so that a constant confidence gets no credit for the order of a file.
     """
     if not confidences or len(confidences) != len(losses):
-        raise ValueError(f"{len(confidences)} confidences and {len(losses)} losses; there must be as many, at least one")
+        raise ValueError(f"{len(confidences)} confidences and {len(losses)} losses; as many are needed, at least one")
     sizes, means = _groups(np.asarray(confidences, dtype=np.float64), np.asarray(losses, dtype=np.float64))
     n = len(losses)
     spread = np.repeat(means, sizes)

@@ -138,4 +138,5 @@ def _by_cluster(
         return given, np.ones_like(given)
     places = {name: i for i, name in enumerate(dict.fromkeys(clusters))}
     rows = np.array([places[name] for name in clusters])
-    return np.bincount(rows, weights=given), np.bincount(rows).astype(np.float64)
+    sums = np.bincount(rows, weights=given).astype(np.float64)
+    return sums, np.bincount(rows).astype(np.float64)

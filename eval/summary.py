@@ -61,7 +61,9 @@ def summarise(records: Sequence[Json], clusters: Mapping[str, str]) -> Json:
             "markers to nothing": sum(len(r["bad_markers"]) for r in records),
             "numbers that no cited source holds": sum(len(r["unknown_numbers"]) for r in records),
         },
-        "count_told": _plain(_interval([r for r in records if r["count_right"] is not None], _of("count_right"), clusters)),
+        "count_told": _plain(
+            _interval([r for r in records if r["count_right"] is not None], _of("count_right"), clusters)
+        ),
         "latency_ms": latency(records),
         "selective": selective_summary(records, clusters),
     }
@@ -113,17 +115,16 @@ def selective_summary(records: Sequence[Json], clusters: Mapping[str, str], *, r
         drawn.append((found.aurc, found.augrc, found.coverage_at_5))
     low, high = np.quantile(np.array(drawn), [0.025, 0.975], axis=0)
     answered = [r for r in records if r["answered"]]
+    found_right = [r["verdict"] == "right" for r in answered]
     return {
         **{
-            name: {"mean": value, "low": float(low[i]), "high": float(high[i]), "n": len(records), "clusters": len(members)}
-            for i, (name, value) in enumerate(
-                (("aurc", whole.aurc), ("augrc", whole.augrc), ("coverage_at_5", whole.coverage_at_5))
-            )
+            name: asdict(Interval(value, float(low[i]), float(high[i]), len(records), len(members)))
+            for i, (name, value) in enumerate(_short(whole).items())
         },
         "curve": [[round(c, 4), round(r, 4)] for c, r in whole.curve],
         "answered_only": _short(selective([r["confidence"] for r in answered], losses(answered))) if answered else None,
         "reliability": [
-            asdict(b) for b in reliability([r["confidence"] for r in answered], [r["verdict"] == "right" for r in answered])
+            asdict(b) for b in reliability([r["confidence"] for r in answered], found_right)
         ],
     }
 
@@ -156,11 +157,16 @@ def print_summary(summary: Json) -> str:
     if chosen:
         only = chosen["answered_only"]
         rows = [
-            [name, f"{chosen[key]['mean']:.3f} ({chosen[key]['low']:.3f}-{chosen[key]['high']:.3f})", f"{only[key]:.3f}" if only else "-"]
+            [
+                name,
+                f"{chosen[key]['mean']:.3f} ({chosen[key]['low']:.3f}-{chosen[key]['high']:.3f})",
+                f"{only[key]:.3f}" if only else "-",
+            ]
             for key, name in (("aurc", "AURC"), ("augrc", "AUGRC"), ("coverage_at_5", "C@5"))
         ]
         parts.append(table(["risk and coverage", "all questions", "the answered ones"], rows))
-    parts.append("\n".join(f"{count:4}  {name}" for name, count in {**summary["faults"], **summary["verdicts"]}.items()))
+    counts = {**summary["faults"], **summary["verdicts"]}
+    parts.append("\n".join(f"{count:4}  {name}" for name, count in counts.items()))
     if summary["count_told"]:
         parts.append(f"the number of papers told rightly: {percent(_read(summary['count_told']))}")
     return "\n\n".join(parts)

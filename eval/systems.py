@@ -1,4 +1,4 @@
-"""The systems that are measured over a collection: Citewell's own retriever, and the two references of the literature."""
+"""The systems that are measured over a collection: Citewell's retriever, and the two references of the literature."""
 
 from __future__ import annotations
 
@@ -138,7 +138,8 @@ def _build(folder: Path, catalogue: Catalogue, papers: Sequence[Paper], embedder
 
 def _paper(document: Document, row: int) -> Paper:
     text = document.text if document.text.strip() else document.title
-    return Paper(document.id, document.title[:60], text, title=document.title, sources=(Source("corpus.jsonl", row),))
+    label = document.title[:60] or document.id
+    return Paper(document.id, label, text, title=document.title, sources=(Source("corpus.jsonl", row),))
 
 
 def _whole(document: Document) -> str:

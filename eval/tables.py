@@ -11,9 +11,10 @@ from eval.statistics import Interval
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns two blanks apart, the first to the left, the others to the right; wide signs count for two."""
     widths = [max(_width(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
-    lines = [
-        "  ".join(_padded(cell, widths[i], left=i == 0) for i, cell in enumerate(row)).rstrip() for row in [heads, *rows]
-    ]
+    lines = []
+    for row in [heads, *rows]:
+        cells = zip(row, widths, strict=True)
+        lines.append("  ".join(_padded(cell, width, left=i == 0) for i, (cell, width) in enumerate(cells)).rstrip())
     return "\n".join([lines[0], "-" * max(len(line) for line in lines), *lines[1:]])
 
 

@@ -116,9 +116,12 @@ class _Run:
         with closing(self._deltas(answer_prompt(question.resolved, evidence))) as deltas:
             for delta in deltas:
                 said += delta
-                if question.language == "English":
+                if question.language != "English":
+                    yield Token("")  # the draft is not in the language of the question
+                    continue
+                if delta:
                     self._mark("first_token")
-                    yield Token(delta)
+                yield Token(delta)
         checked, failed = self._check(question, said, hits, evidence)
         row = abstain.features(question.resolved, hits, evidence, checked, failed, idf)
         confidence = abstain.confidence(row)
@@ -134,7 +137,8 @@ class _Run:
                 with closing(self._deltas(from_english_prompt(item.text, question.language))) as deltas:
                     for delta in deltas:
                         text += delta
-                        self._mark("first_token")
+                        if delta:
+                            self._mark("first_token")
                         yield Token(delta)
                 translated.append(_translation(item, text.strip()))
             checked = translated

@@ -98,10 +98,12 @@ def open_library(config: Config, embedder: Embedder | None = None) -> Library:
 
 def open_catalogue(config: Config) -> Catalogue:
     """What the library of ``config`` knows, without its models. Raises IndexStateError where it was not indexed."""
-    from rag.sync import CATALOGUE, require_index
+    from rag.sync import CATALOGUE, require_finished, require_index
 
     require_index(library_folder(config))
-    return Catalogue(library_folder(config) / CATALOGUE)
+    catalogue = Catalogue(library_folder(config) / CATALOGUE)
+    require_finished(config.library, catalogue.meta())
+    return catalogue
 
 
 def open_engine(config: Config, *, llm: Callable[[Config], LLM] = load_llm) -> CitewellQueryEngine:

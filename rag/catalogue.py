@@ -60,15 +60,18 @@ class Catalogue:
             version = self._db.execute("PRAGMA user_version").fetchone()[0]
             if version == 0:
                 with self.transaction():
-                    for statement in _SCHEMA.split(";"):
-                        self._db.execute(statement)
-                    self._db.execute(f"PRAGMA user_version={_SCHEMA_VERSION}")
+                    if self._db.execute("PRAGMA user_version").fetchone()[0] == 0:  # no other process was faster
+                        for statement in _SCHEMA.split(";"):
+                            self._db.execute(statement)
+                        self._db.execute(f"PRAGMA user_version={_SCHEMA_VERSION}")
         except sqlite3.Error as error:
             raise IndexStateError(
                 f"the catalogue {path} cannot be opened ({error}); if it is damaged, remove its folder and index again"
             ) from error
         if version > _SCHEMA_VERSION:
-            raise IndexStateError(f"the catalogue {path} was made by a newer Citewell (format {version}); update Citewell")
+            raise IndexStateError(
+                f"the catalogue {path} was made by a newer Citewell (format {version}); update Citewell"
+            )
 
     def close(self) -> None:
         with self._lock:
@@ -160,7 +163,9 @@ class Catalogue:
     def write_papers(self, papers: Iterable[Paper], *, remove: Iterable[str]) -> None:
         with self._lock:
             self._db.executemany("DELETE FROM papers WHERE paper_id = ?", [(i,) for i in remove])
-            self._db.executemany("INSERT OR REPLACE INTO papers VALUES (?, ?)", ((p.paper_id, body_of(p)) for p in papers))
+            self._db.executemany(
+                "INSERT OR REPLACE INTO papers VALUES (?, ?)", ((p.paper_id, body_of(p)) for p in papers)
+            )
 
     def chunks(self) -> dict[str, tuple[str, int, int]]:
         """Paper, start and end of every chunk, by its id."""

@@ -114,6 +114,9 @@ def _parser() -> argparse.ArgumentParser:
     with_library(sub)
     sub.add_argument("--host", default="127.0.0.1", help="address to bind (default: 127.0.0.1, this machine only)")
     sub.add_argument("--port", type=int, default=7860, help="port to bind (default: 7860)")
+    sub.add_argument(
+        "--index", metavar="PATH", nargs="+", type=Path, default=[], help="first make the library a copy of these too"
+    )
 
     sub = command("papers", _papers, "list the papers of the library")
     with_library(sub)
@@ -270,9 +273,16 @@ def _check(args: argparse.Namespace, config: Config) -> int:
 
 
 def _chat(args: argparse.Namespace, config: Config) -> int:
-    from ui.run import run_chat
+    from ui.chat import run_chat
 
-    run_chat(config, host=args.host, port=args.port)
+    for path in args.index:
+        if not path.exists():
+            raise SourceError(f"{path}: no such file or folder; name a file or a folder of abstracts")
+    if not args.index:
+        from rag.build import open_catalogue
+
+        open_catalogue(config).close()
+    run_chat(config, host=args.host, port=args.port, sources=args.index)
     return 0
 
 

@@ -7,7 +7,9 @@ by nobody.
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -19,6 +21,9 @@ from platformdirs import user_cache_path, user_data_path
 from rag.errors import ConfigError
 
 FILE_NAME = "citewell.toml"
+_OTHER_VARIABLES = frozenset({"CITEWELL_CONFIG", "CITEWELL_OFFLINE", "CITEWELL_SHARED"})
+"""No settings: where the file is, the switch of ``rag.models``, the test data."""
+_LIBRARY_NAME = re.compile(r"[\w-][\w. -]{0,59}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +81,12 @@ def load_config(
     for key in values:
         if key not in known:
             raise ConfigError(f"{path}: unknown setting {key!r}; known ones: {', '.join(sorted(known))}")
+    variables = {f"CITEWELL_{name.upper()}" for name in known}
+    for variable in sorted(env):
+        if variable.startswith("CITEWELL_") and variable not in variables | _OTHER_VARIABLES:
+            raise ConfigError(
+                f"unknown setting {variable} in the environment; known ones: {', '.join(sorted(variables))}"
+            )
     for name in known:
         if value := env.get(f"CITEWELL_{name.upper()}"):
             values[name] = value
@@ -83,20 +94,22 @@ def load_config(
     types = get_type_hints(Config)
     config = Config(**{key: _convert(key, value, types[key]) for key, value in values.items()})
     for name in ("threads", "context", "evidence_tokens", "papers", "llm_timeout"):
-        if getattr(config, name) <= 0:
+        if not 0 < getattr(config, name) < math.inf:
             raise ConfigError(f"setting {name} is {getattr(config, name)}; it must be above 0")
-    if not config.library or "/" in config.library or "\\" in config.library or config.library.startswith("."):
+    if not _LIBRARY_NAME.fullmatch(config.library):
         raise ConfigError(f"library name {config.library!r} cannot be used; take letters, digits, '-' and '_'")
     return config
 
 
 def _convert(key: str, value: Any, kind: type) -> Any:
-    if kind is Path and isinstance(value, str | Path):
-        return Path(value).expanduser().absolute()
     try:
+        if kind is Path and isinstance(value, str | Path):
+            return Path(value).expanduser().absolute()
         if kind in (int, float) and isinstance(value, str | int | float) and not isinstance(value, bool):
-            return kind(value)
-    except ValueError:
+            converted = kind(value)
+            if not isinstance(value, float) or converted == value:  # 2.5 threads are not 2
+                return converted
+    except (ValueError, OverflowError, RuntimeError):  # no number; no end; no home for that user
         pass
     if kind is str and isinstance(value, str):
         return value

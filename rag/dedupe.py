@@ -92,7 +92,8 @@ def dedupe(records: Iterable[SourceRecord], *, apart: frozenset[frozenset[str]] 
     flags: dict[tuple[str, str], Flag] = {}
     for (left, right), found in sorted(foreign.items(), key=lambda item: item[0]):
         one, two = sorted((paper_ids[left], paper_ids[right]))
-        flags[one, two] = Flag(one, two, f"abstract may belong to another paper: {found.reasons[0]}", found.scores)
+        if one != two:
+            flags[one, two] = Flag(one, two, f"abstract may belong to another paper: {found.reasons[0]}", found.scores)
     return Deduped(
         papers=tuple(sorted(papers, key=lambda paper: (paper.sources[0], paper.paper_id))),
         duplicates=tuple(sorted(duplicates, key=lambda item: (item.source, item.record_id))),
@@ -195,11 +196,12 @@ class _Clusters:
         return frozenset((one.record_id, two.record_id)) in self._apart or judge(one.facets, two.facets).barred
 
 
-def _richness(edition: _Edition) -> tuple[bool, int, int, int, str]:
+def _richness(edition: _Edition) -> tuple[bool, int, bool, int, int, str]:
     # An abstract beyond 2,400 characters is no richer: it runs on into the paper's body.
     best = edition.records[0]
     length = min(len(best.abstract), 2400) // 150
-    return bool(edition.facets.title), length, _metadata(best), best.year or 0, edition.record_id
+    unmarked = fold(best.title) == edition.facets.title  # neither retracted nor an extended abstract
+    return bool(edition.facets.title), length, unmarked, _metadata(best), best.year or 0, edition.record_id
 
 
 def _merged(editions: Sequence[_Edition]) -> tuple[Paper, list[tuple[_Edition, SourceRecord]]]:

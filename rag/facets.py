@@ -61,7 +61,7 @@ class Facets:
     """Venue and year."""
     years: frozenset[int]
     preprint: bool
-    counts: frozenset[str]
+    counts: Counter[str]
     """The numbers in the title, or in the abstract where there is no title: "two", "ii", "3"."""
     shingles: Shingles
     hollow: bool
@@ -93,7 +93,7 @@ def facets(records: Iterable[SourceRecord], abstract: str, shingles: Shingles) -
         outlets=frozenset((fold(record.venue), record.year) for record in records if record.venue and record.year),
         years=frozenset(record.year for record in records if record.year is not None),
         preprint=any(record.arxiv or _PREPRINT.search(record.venue) for record in records),
-        counts=frozenset(_counts(core if title else first.abstract)),
+        counts=Counter(_counts(core if title else first.abstract)),
         shingles=shingles,
         hollow=bool(reason_to_skip(first.abstract, first.title)),
     )

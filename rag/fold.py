@@ -25,8 +25,9 @@ _CID = re.compile(r"\(cid:\d+\)")
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])- (?=[a-z])")
 _MARKS = re.compile("[\u0300-\u036f]")
 _WORD = re.compile(r"\w+")
-_LEADING = re.compile(r"^(?:abstract|summary|摘要)\b ?")
-_ASCII_SIGNS = {ord(sign): " " for sign in string.punctuation} | {ord("-"): None, ord("'"): None}
+_LEADING = re.compile(r"^(?:(?:abstract|summary|摘要)\b ?)+")
+_ASCII_SIGNS = {ord(sign): " " for sign in string.punctuation} | {ord(sign): None for sign in "-'_"}
+_JOINERS = {ord(sign): None for sign in "-'_"}
 _TYPOGRAPHY = {
     **{ord(sign): "-" for sign in "\u2010\u2011"},
     **{ord(sign): " " for sign in "\u2012\u2013\u2014\u2015\u201c\u201d\u201e\u2026\u2022\u00a0"},
@@ -79,7 +80,7 @@ def fold(text: str) -> str:
     if text.isascii():
         folded = " ".join(text.lower().translate(_ASCII_SIGNS).split())
     else:
-        text = unicodedata.normalize("NFKD", text).casefold().replace("-", "").replace("'", "")
-        text = unicodedata.normalize("NFKC", _MARKS.sub("", text)).replace("_", " ")
+        text = unicodedata.normalize("NFKD", text).casefold()
+        text = unicodedata.normalize("NFKC", _MARKS.sub("", text)).translate(_JOINERS)
         folded = " ".join(_WORD.findall(text))
     return _LEADING.sub("", folded, count=1) or folded

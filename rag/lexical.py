@@ -22,6 +22,7 @@ from rag.records import Paper
 VERSION = "2"
 """Changes whenever the terms of some text would."""
 
+_NO_TERM = "\x00"  # stands where no paper has a term; no question holds it
 _stemmer = Stemmer.Stemmer("english")
 
 
@@ -53,6 +54,8 @@ class LexicalIndex:
             paper_ids.append(paper.paper_id)
             texts.append(f"{paper.title} {paper.title} {paper.abstract}" if paper.title else paper.abstract)
         tokens = bm25s.tokenize(texts, stopwords="en", stemmer=_stemmer, show_progress=False)
+        if not any(tokens.ids):  # bm25s divides by the papers' mean length
+            tokens = [[_NO_TERM]] * len(texts)
         bm25 = bm25s.BM25(k1=1.5, b=0.75)
         bm25.index(tokens, show_progress=False)
         return cls(bm25, paper_ids)
@@ -72,7 +75,7 @@ class LexicalIndex:
         try:
             paper_ids = json.loads((folder / "paper_ids.json").read_text(encoding="utf-8"))
             return cls(bm25s.BM25.load(folder, mmap=True, show_progress=False), paper_ids)
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, EOFError, ValueError, KeyError) as error:
             raise IndexStateError(
                 f"the word index {folder} cannot be read ({error}); 'citewell index --rebuild' makes it anew"
             ) from error

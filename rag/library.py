@@ -14,7 +14,7 @@ from rag.errors import IndexStateError
 from rag.lexical import LexicalIndex
 from rag.records import Paper
 from rag.store import Collection, VectorStore
-from rag.sync import CATALOGUE, VECTORS, require_index
+from rag.sync import CATALOGUE, VECTORS, require_finished, require_index
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,10 @@ class Library:
         self._folder = folder
         self._lock = threading.Lock()
         self._catalogue = Catalogue(folder / CATALOGUE)
-        self._store = VectorStore(folder / VECTORS)
         self._snapshot = self._open(self._catalogue.meta())
 
     def _open(self, meta: dict[str, str]) -> Snapshot:
-        if "lexical" not in meta:
-            raise IndexStateError(f"indexing the library {self.name!r} did not finish; run 'citewell index PATH' again")
+        require_finished(self.name, meta)
         if meta["embedder"] != self.embedder.fingerprint:
             raise IndexStateError(
                 f"the library {self.name!r} was indexed with the embedding model {meta['embedder_name']!r} "
@@ -64,7 +62,7 @@ class Library:
         return Snapshot(
             generation=meta["generation"],
             words=words,
-            vectors=self._store.collection(meta["collection"]),
+            vectors=VectorStore(self._folder / VECTORS).collection(meta["collection"]),  # a new one sees what is new
             paper_of_chunk=paper_of_chunk,
             chunks_of_paper=chunks_of_paper,
             position={paper_id: i for i, paper_id in enumerate(words.paper_ids)},

@@ -26,7 +26,7 @@ LEXICAL_WEIGHT = 0.6
 
 def check_question(question: str) -> str:
     """The question, trimmed. Raises QuestionError where it is empty or longer than MAX_QUESTION characters."""
-    trimmed = question.strip()
+    trimmed = question.encode("utf-8", "replace").decode().strip()  # half a surrogate pair, as a broken argument holds
     if not trimmed:
         raise QuestionError("the question is empty; ask something about the papers")
     if len(trimmed) > MAX_QUESTION:

@@ -7,12 +7,16 @@ the catalogue knows, never fewer: readers pass over ids they do not know.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import chromadb
 import numpy as np
-from chromadb.config import Settings
+from chromadb.api import ServerAPI
+from chromadb.api.client import Client
+from chromadb.config import Settings, System
+from chromadb.telemetry.product import ProductTelemetryClient
 
 from rag.embed import Vectors
 from rag.errors import IndexStateError
@@ -20,15 +24,37 @@ from rag.errors import IndexStateError
 _BATCH = 2000
 
 
+@contextlib.contextmanager
+def _said(what: str) -> Iterator[None]:
+    """Turns whatever chromadb, its Rust core, SQLite or the disk raises into an IndexStateError."""
+    try:
+        yield
+    except chromadb.errors.ChromaError as error:
+        raise IndexStateError(
+            f"{what} ({' '.join(str(error).split())}); check the disk; 'citewell index --rebuild' makes the vectors anew"
+        ) from error
+
+
 class VectorStore:
-    """Collections of unit vectors by chunk id, cosine distance, one folder."""
+    """Collections of unit vectors by chunk id, cosine distance, one folder.
+
+    What another process, or another store of the same folder, writes is seen by a store that is opened after it: Chroma
+    keeps the graph of vectors it once read, and what it gave a client it gives all clients of the folder in a process.
+    """
 
     def __init__(self, folder: Path) -> None:
         """Opens or makes the store in ``folder``. Raises IndexStateError where Chroma cannot."""
         try:
-            self._client = chromadb.PersistentClient(
-                path=str(folder), settings=Settings(anonymized_telemetry=False, allow_reset=False)
+            # What chromadb.PersistentClient does, but for the system, which is this store's own
+            system = System(
+                Settings(
+                    persist_directory=str(folder), is_persistent=True, anonymized_telemetry=False, allow_reset=False
+                )
             )
+            system.instance(ProductTelemetryClient)
+            system.instance(ServerAPI)
+            system.start()
+            self._client = Client.from_system(system)
         except Exception as error:  # chromadb raises whatever its Rust core, sqlite or the disk raised
             raise IndexStateError(
                 f"the vectors in {folder} cannot be opened ({error}); "
@@ -36,22 +62,25 @@ class VectorStore:
             ) from error
 
     def collections(self) -> list[str]:
-        return sorted(c.name for c in self._client.list_collections())
+        with _said("the vectors cannot be listed"):
+            return sorted(c.name for c in self._client.list_collections())
 
     def drop(self, name: str) -> None:
         """Removes a collection with all its vectors; one that is not there is no fault."""
-        with contextlib.suppress(chromadb.errors.NotFoundError):
+        with _said("old vectors cannot be removed"), contextlib.suppress(chromadb.errors.NotFoundError):
             self._client.delete_collection(name)
 
     def collection(self, name: str) -> Collection:
         """The collection ``name``, made when missing."""
-        return Collection(
-            self._client.get_or_create_collection(
-                name,
-                embedding_function=None,
-                configuration={"hnsw": {"space": "cosine", "ef_construction": 200, "ef_search": 200, "max_neighbors": 32}},
+        hnsw: Any = {"space": "cosine", "ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
+        with _said("the vectors cannot be opened"):
+            return Collection(
+                self._client.get_or_create_collection(
+                    name,
+                    embedding_function=None,
+                    configuration={"hnsw": hnsw},
+                )
             )
-        )
 
 
 class Collection:
@@ -61,37 +90,50 @@ class Collection:
         self._collection = collection
 
     def __len__(self) -> int:
-        return self._collection.count()
+        with _said("the vectors cannot be counted"):
+            return self._collection.count()
 
     def ids(self) -> set[str]:
         """All ids held."""
-        return set(self._collection.get(include=[])["ids"])
+        with _said("the vectors cannot be listed"):
+            return set(self._collection.get(include=[])["ids"])
 
     def upsert(self, ids: Sequence[str], vectors: Vectors, texts: Sequence[str], paper_ids: Sequence[str]) -> None:
         """Writes vectors (n, d) with their texts under ``ids``; what was there under an id is replaced."""
         for at in range(0, len(ids), _BATCH):
             part = slice(at, at + _BATCH)
-            self._collection.upsert(
-                ids=list(ids[part]),
-                embeddings=np.asarray(vectors[part], dtype=np.float32),
-                documents=list(texts[part]),
-                metadatas=[{"paper_id": p} for p in paper_ids[part]],
-            )
+            with _said("vectors could not be written"):
+                self._collection.upsert(
+                    ids=list(ids[part]),
+                    embeddings=np.asarray(vectors[part], dtype=np.float32),
+                    documents=list(texts[part]),
+                    metadatas=[{"paper_id": p} for p in paper_ids[part]],
+                )
 
     def delete(self, ids: Iterable[str]) -> None:
         """Removes ``ids``; unknown ones are passed over."""
         gone = sorted(ids)
         for at in range(0, len(gone), _BATCH):
-            self._collection.delete(ids=gone[at : at + _BATCH])
+            with _said("old vectors could not be removed"):
+                self._collection.delete(ids=gone[at : at + _BATCH])
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
-        """The stored vectors of ``ids``, in their order: (n, d) float32. Raises KeyError for one that is missing."""
+        """The stored vectors of ``ids``, in their order: (n, d) float32.
+
+        Raises IndexStateError for one that is missing.
+        """
         rows: dict[str, Sequence[float]] = {}
         for at in range(0, len(ids), _BATCH):
-            got = self._collection.get(ids=list(ids[at : at + _BATCH]), include=["embeddings"])
+            with _said("vectors cannot be read"):
+                got = self._collection.get(ids=list(ids[at : at + _BATCH]), include=["embeddings"])
             embeddings = got["embeddings"]
             if embeddings is not None:
                 rows.update(zip(got["ids"], embeddings, strict=True))  # type: ignore[arg-type]
+        if missing := [i for i in ids if i not in rows]:
+            raise IndexStateError(
+                f"{len(missing)} vectors are missing from the index, {missing[0]} first; "
+                "'citewell index --rebuild' makes them anew"
+            )
         return np.asarray([rows[i] for i in ids], dtype=np.float32)
 
     def nearest(self, vectors: Vectors, k: int) -> list[list[tuple[str, float]]]:
@@ -99,7 +141,10 @@ class Collection:
         k = min(k, len(self))
         if k == 0:
             return [[] for _ in vectors]
-        got = self._collection.query(query_embeddings=np.asarray(vectors, dtype=np.float32), n_results=k, include=["distances"])
+        with _said("the vectors cannot be searched"):
+            got = self._collection.query(
+                query_embeddings=np.asarray(vectors, dtype=np.float32), n_results=k, include=["distances"]
+            )
         distances = got["distances"]
         assert distances is not None
         return [

@@ -90,18 +90,27 @@ def sync(
     for path in paths:
         if not path.exists():
             raise SourceError(f"{path}: no such file or folder; name a file or a folder of abstracts")
+        if _storable(str(path)) != str(path):
+            raise SourceError(f"{_storable(str(path))}: the name is not written in UTF-8; rename it")
+    if dry_run and not (folder / CATALOGUE).is_file():
+        nothing = Catalogue(Path(":memory:"))
+        return _Sync(folder, nothing, load_embedder, embedder_print, on_progress, started).run(paths, rebuild, dry_run)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _exclusive(folder):
             catalogue = Catalogue(folder / CATALOGUE)
             try:
-                return _Sync(folder, catalogue, load_embedder, embedder_print, on_progress, started).run(paths, rebuild, dry_run)
+                return _Sync(folder, catalogue, load_embedder, embedder_print, on_progress, started).run(
+                    paths, rebuild, dry_run
+                )
             finally:
                 catalogue.close()
     except (OSError, sqlite3.OperationalError) as error:
         full = getattr(error, "errno", None) == errno.ENOSPC or "full" in str(error)
         step = "free some space" if full else "check that the folder can be written"
-        raise IndexStateError(f"the library in {folder} could not be written ({error}); {step}; nothing was lost") from error
+        raise IndexStateError(
+            f"the library in {folder} could not be written ({error}); {step}; nothing was lost"
+        ) from error
 
 
 def require_index(folder: Path) -> None:
@@ -110,6 +119,12 @@ def require_index(folder: Path) -> None:
         raise IndexStateError(
             f"the library {folder.name!r} has not been indexed (nothing in {folder}); run 'citewell index PATH' first"
         )
+
+
+def require_finished(name: str, meta: dict[str, str]) -> None:
+    """Raises IndexStateError where the catalogue of the library ``name``, with ``meta``, never came into force."""
+    if "lexical" not in meta:
+        raise IndexStateError(f"indexing the library {name!r} did not finish; run 'citewell index PATH' again")
 
 
 @contextlib.contextmanager
@@ -152,13 +167,12 @@ class _Sync:
         in_force = (meta.get("embedder"), meta.get("chunker"), meta.get("words"))
         wanted = (self._embedder_print, chunk.VERSION, lexical.VERSION)
         old = self._catalogue.paper_bodies()
-        if not rebuild and in_force == wanted and not read.fresh and not read.gone and self._complete(meta):
+        complete = self._complete(meta)
+        if not rebuild and in_force == wanted and not read.fresh and not read.gone and complete:
             if not dry_run and read.roots != self._catalogue.roots():
                 with self._catalogue.transaction():
                     self._catalogue.write_roots(read.roots)
-            return self._report(
-                len(old), int(meta["duplicates"]), self._catalogue.skipped(), 0, 0, 0, len(old), 0
-            )
+            return self._report(len(old), int(meta["duplicates"]), self._catalogue.skipped(), 0, 0, 0, len(old), 0)
         entries = {f.path: read.fresh.get(f.path) or self._catalogue.records(f.path) for f in read.files}
         records = [r for rows in entries.values() for r in rows if isinstance(r, SourceRecord)]
         skipped = [r for rows in entries.values() for r in rows if isinstance(r, Skipped)]
@@ -182,8 +196,13 @@ class _Sync:
         from rag.store import VectorStore  # chromadb is slow to import, and not needed when nothing changed
 
         embedder = self._load_embedder()
+        generation = str(int(meta.get("generation", "0")) + 1)
         name = f"chunks-{embedder.fingerprint}-{chunk.VERSION}"
-        again = rebuild or in_force[:2] != wanted[:2] or meta.get("collection") != name
+        if rebuild:  # beside the vectors in force, which answer until the new ones are whole
+            name = f"{name}-{generation}"
+        elif (held := meta.get("collection", "")).startswith(f"{name}-"):
+            name = held
+        again = rebuild or in_force[:2] != wanted[:2] or not complete
         to_chunk = list(new.values()) if again else [*fresh, *altered]
         chunks = list(
             chunk_papers(
@@ -193,13 +212,18 @@ class _Sync:
                 token_offsets=embedder.token_offsets,
             )
         )
-        store = VectorStore(self._folder / VECTORS)
+        try:
+            store = VectorStore(self._folder / VECTORS)
+        except IndexStateError:
+            if not rebuild:
+                raise
+            shutil.rmtree(self._folder / VECTORS)
+            store = VectorStore(self._folder / VECTORS)
         if rebuild:
             store.drop(name)
         collection = store.collection(name)
         embedded = self._embed(embedder, collection, chunks, new)
-        words = self._write_words(list(new.values()), bodies)
-        generation = str(int(meta.get("generation", "0")) + 1)
+        words = self._write_words(list(new.values()), bodies, meta, generation if rebuild else "")
         with self._catalogue.transaction():
             for path in read.gone:
                 self._catalogue.remove_file(path)
@@ -243,17 +267,21 @@ class _Sync:
         listed = []
         for root, path in sorted(roots.items()):
             if path.exists():
-                listed += [(root, file, name) for file, name in readers.files(path)]
+                listed += [(root, file, _storable(name)) for file, name in readers.files(path)]
             else:
                 found.update({f.path: f for f in known_files.values() if f.root == root})
         for at, (root, file, name) in enumerate(listed):
             self._on_progress("read", at, len(listed))
-            key = str(file)
+            key = _storable(str(file))
             if key in found:
                 continue  # a file named by itself and through its folder is one file
             stat = file.stat()
             known = known_files.get(key)
-            if not rebuild and known and (known.size, known.mtime_ns, known.name) == (stat.st_size, stat.st_mtime_ns, name):
+            if (
+                not rebuild
+                and known
+                and (known.size, known.mtime_ns, known.name) == (stat.st_size, stat.st_mtime_ns, name)
+            ):
                 found[key] = known
                 continue
             sha = _sha256(file)
@@ -276,14 +304,16 @@ class _Sync:
                 [embedded_text(papers[c.paper_id], c) for c in part],
                 on_batch=lambda n, done=done: self._on_progress("embed", done + n, len(todo)),  # type: ignore[misc]
             )
-            collection.upsert(
-                [c.chunk_id for c in part], vectors, [c.text for c in part], [c.paper_id for c in part]
-            )
+            collection.upsert([c.chunk_id for c in part], vectors, [c.text for c in part], [c.paper_id for c in part])
         return len(todo)
 
-    def _write_words(self, papers: list[Paper], bodies: dict[str, str]) -> str:
+    def _write_words(self, papers: list[Paper], bodies: dict[str, str], meta: dict[str, str], suffix: str) -> str:
         name = f"words-{lexical.VERSION}-{_print(bodies)}"
-        if not (self._folder / name).is_dir():
+        if suffix:  # beside the index in force, which may be the damaged one
+            name = f"{name}-{suffix}"
+        elif (held := meta.get("lexical", "")).startswith(f"{name}-"):
+            name = held
+        if suffix or not (self._folder / name).is_dir():
             LexicalIndex.build(papers).save(self._folder / name)
         return name
 
@@ -356,6 +386,11 @@ def _print(bodies: dict[str, str]) -> str:
     for paper_id in sorted(bodies):
         digest.update(f"{paper_id}\x1f{bodies[paper_id]}\x1e".encode())
     return digest.hexdigest()[:12]
+
+
+def _storable(name: str) -> str:
+    r"""A file name that is not UTF-8, from an old archive perhaps, with ``\udcXX`` for its bytes."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _sha256(path: Path) -> str:

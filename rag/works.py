@@ -55,13 +55,14 @@ def judge(left: Facets, right: Facets) -> Judgement:
     if left.hollow or right.hollow:
         return Judgement(False, ("no abstract to go by",), scores, barred=True)
     if apart := _counted_apart(left, right):
-        return Judgement(False, (f"they differ in {apart}",), scores, barred=bool(left.title and right.title))
+        return Judgement(False, (f"they differ in {apart}",), scores, barred=True)
     if reason := _same_identifier(left, right, like) or (
         _same_titled(left, right, like) if left.title and right.title else _same_untitled(left, right, like)
     ):
         return Judgement(True, (reason, *_witnesses(reason, like)), scores)
     if text >= _COPIED:
-        return Judgement(False, ("same abstract, other title and authors",), scores, foreign=True, barred=True)
+        reason = "same abstract, other title and authors"
+        return Judgement(False, (reason,), scores, foreign=True, barred=like.authors == 0)
     return Judgement(False, ("different works",), scores, barred=like.authors == 0 and text < 0.3)
 
 
@@ -92,7 +93,7 @@ def _counted_apart(left: Facets, right: Facets) -> str:
     if mine and theirs:
         return f"{' '.join(sorted(mine))} / {' '.join(sorted(theirs))}"
     # "Title" and "Title, Part II" are siblings too; "Title" and "Title: Part I" may be one.
-    added = (mine | theirs) & _PARTS
+    added = _PARTS & (mine | theirs).keys()
     return " ".join(sorted(added)) if added and left.title else ""
 
 

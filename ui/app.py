@@ -33,9 +33,11 @@ BRAND = '<div class="cw-brand"><h1>Citewell</h1><p>Answers from your papers, foo
 
 
 def build_page(
-    get_engine: Callable[[], Engine], *, examples: Sequence[str], status: Callable[[], str] | None = None
+    get_engine: Callable[[], Engine], *, examples: Callable[[], Sequence[str]], status: Callable[[], str] | None = None
 ) -> gr.Blocks:
     """The page. ``get_engine`` is called for each question, off the event loop, and may raise CitewellError.
+
+    ``examples`` gives questions to begin with; it may have none yet while the library is being opened.
 
     ``status`` says in one line what is going on ("71 papers", "Fetching the model, 2 minutes left"), or "".
     """
@@ -57,7 +59,7 @@ def build_page(
             conversation: talk,
             run: started,
             editing: -1,
-            past: render.conversation_html(talk),
+            past: render.conversation_html(talk) if from_turn >= 0 or not len(talk) else gr.skip(),
             live: render.live_html(question, len(talk), render.working_html(LOOKING)),
             send: gr.Button(visible=False),
             halt: gr.Button(visible=True),
@@ -150,22 +152,23 @@ def build_page(
             conversation: Conversation(),
             run: None,
             editing: -1,
-            past: welcome,
+            past: render.welcome_html(examples()),
             live: "",
             side: sources.empty_html(),
             send: gr.Button(visible=True),
             halt: gr.Button(visible=False),
         }
 
-    def told(shown: str) -> Any:
+    def told(shown: str, before: str, talk: Conversation, current: Run | None) -> tuple[Any, Any]:
+        """The status line, and the examples as soon as there are any, where no conversation has begun."""
         try:
             words = status() if status else ""
         except CitewellError as error:
             words = str(error)
         fresh = f'<p class="cw-state" role="status">{render.escape(words)}</p>'
-        return gr.skip() if fresh == shown else fresh
+        welcome = before if len(talk) or current is not None else render.welcome_html(examples())
+        return gr.skip() if fresh == shown else fresh, gr.skip() if welcome == before else welcome
 
-    welcome = render.welcome_html(examples)
     plain: dict[str, Any] = {"apply_default_css": False, "js_on_load": None}
     page: gr.Blocks
     with gr.Blocks(title="Citewell", fill_width=True, analytics_enabled=False) as page:
@@ -182,7 +185,7 @@ def build_page(
                 # Not gr.Chatbot: it repeats each message's raw HTML in an aria-label, strips MathML and data
                 # attributes, and sends and draws every earlier message again for each token.
                 with gr.Column(elem_id="cw-chat"):
-                    past = gr.HTML(welcome, elem_id="cw-past", **plain)
+                    past = gr.HTML(render.welcome_html(examples()), elem_id="cw-past", **plain)
                     live = gr.HTML("", elem_id="cw-live", **plain)
                 with gr.Column(elem_id="cw-ask"):
                     notice = gr.HTML(_notice(""), elem_id="cw-notice", **plain)
@@ -224,8 +227,8 @@ def build_page(
         halt.click(stop, run, None, **at_once)
         new.click(clear, run, starting, cancels=followed, **at_once)
         if status is not None:
-            page.load(told, state, state, **at_once)
-            gr.Timer(3.0).tick(told, state, state, **at_once)
+            page.load(told, [state, past, conversation, run], [state, past], **at_once)
+            gr.Timer(3.0).tick(told, [state, past, conversation, run], [state, past], **at_once)
     page.queue(default_concurrency_limit=None)
     return page
 

@@ -39,7 +39,7 @@
   function keepQuoteInView(abstract) {
     const mark = abstract.querySelector("mark");
     abstract.classList.remove("cw-cut-top");
-    if (!mark) return;
+    if (!mark) { abstract.scrollTop = 0; return; }
     const line = parseFloat(getComputedStyle(abstract).lineHeight) || 22;
     const top = mark.getBoundingClientRect().top - abstract.getBoundingClientRect().top + abstract.scrollTop;
     if (top + Math.min(mark.getBoundingClientRect().height, 3 * line) > abstract.clientHeight - line) {
@@ -140,6 +140,7 @@
     height = chat.scrollHeight;
   }
 
+  let shown = "";
   let scheduled = false;
   function settle() {
     scheduled = false;
@@ -147,16 +148,19 @@
     announce();
     const root = panel();
     if (!root) return;
-    root.querySelectorAll(".cw-folded:not([data-set])").forEach((abstract) => {
-      abstract.dataset.set = "1";
-      keepQuoteInView(abstract);
-    });
+    // Other sources than before: gradio changes the elements in place, so what was scrolled or lit stays so.
+    const now = [root.dataset.turn, root.getAttribute("aria-label"), root.hasAttribute("aria-busy")].join();
+    if (now !== shown) {
+      shown = now;
+      root.querySelectorAll(".cw-flash").forEach((e) => e.classList.remove("cw-flash"));
+      root.querySelectorAll(".cw-folded").forEach(keepQuoteInView);
+      document.querySelector("#cw-side").scrollTop = 0;
+    }
     if (pending && root.dataset.turn === pending.turn) {
       const { ref } = pending;
       pending = null;
       if (ref) showWords(ref);
       else if (narrow()) root.scrollIntoView({ behavior: still() ? "auto" : "smooth" });
-      else document.querySelector("#cw-side").scrollTo({ top: 0 });
     }
   }
   new MutationObserver(() => {

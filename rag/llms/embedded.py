@@ -33,6 +33,10 @@ SLOTS = 2
 """Conversations that run side by side in one engine, each with a cache of its own."""
 
 
+_SIGN_OF_LIFE = 0.25
+"""Seconds after which a stream that has nothing to say yields an empty piece."""
+
+
 class EmbeddedLLM(CustomLLM):
     """A language model in this process. Greedy by default, so that equal prompts get equal answers."""
 
@@ -151,10 +155,18 @@ class EmbeddedLLM(CustomLLM):
         worker.start()
         self._workers.add(worker)
         try:
-            while (piece := pieces.get()) is not None:
+            while True:
+                try:
+                    piece = pieces.get(timeout=_SIGN_OF_LIFE)
+                except queue.Empty:
+                    yield ""  # whoever reads may want to stop before the first word
+                    continue
+                if piece is None:
+                    return
                 if "error" in piece:
                     raise ModelError(f"the language model {Path(self.path).name} refused: {piece['error']['message']}")
-                if delta := piece["choices"][0]["delta"].get("content"):
+                choices = piece.get("choices") or [{}]
+                if delta := choices[0].get("delta", {}).get("content"):
                     yield delta
         finally:
             stopped.set()

@@ -36,10 +36,24 @@ def read(stream: TextIO, file: str) -> Iterator[SourceRecord | Skipped]:
     else:
         columns = _guessed([_cells(line, delimiter) for line in lines[start : start + 50]])
     for row, cells in enumerate(_rows(lines, start, delimiter, len(columns)), 1):
+        if not isinstance(cells, str):
+            cells = _fitted(cells, columns, delimiter)
         if isinstance(cells, str):
             yield Skipped(file, row, cells)
         else:
             yield to_record(dict(zip(columns, cells, strict=False)), Source(file, row))
+
+
+def _fitted(cells: list[str], columns: list[str], delimiter: str) -> list[str] | str:
+    """The cells of a row that fit its columns; an unquoted abstract in the last column may hold the delimiter."""
+    while len(cells) > len(columns) and not cells[-1].strip():
+        cells.pop()
+    surplus = len(cells) - len(columns)
+    if surplus <= 0:
+        return cells
+    if field_name(columns[-1]) in ("abstract", "summary", "text"):
+        return [*cells[: len(columns) - 1], f"{delimiter} ".join(cells[len(columns) - 1 :])]
+    return f"not valid CSV: {len(cells)} cells in a table of {len(columns)} columns"
 
 
 def _rows(lines: list[str], start: int, delimiter: str, width: int) -> Iterator[list[str] | str]:

@@ -29,7 +29,7 @@ def chromium() -> str | None:
 
 @contextlib.contextmanager
 def served(get_engine: Callable[[], Any], **options: Any) -> Iterator[str]:
-    page = build_page(get_engine, examples=[EXAMPLE, "哪种方法无需训练?"], **options)
+    page = build_page(get_engine, examples=lambda: [EXAMPLE, "哪种方法无需训练?"], **options)
     url = start(page, port=0)
     try:
         yield url
@@ -174,6 +174,8 @@ def test_follow_ups_carry_the_history_and_an_older_answer_opens_its_own_sources(
         answered(page, 3)
         assert "Your papers do not hold an answer to this." in page.inner_text("#cw-past")
         assert page.inner_text(".cw-sources h2") == "Nearest papers"
+        page.wait_for_timeout(200)
+        assert page.evaluate("[...document.querySelectorAll('.cw-abstract')].map((e) => e.scrollTop)") == [0, 0]
         page.click('.cw-ref[data-turn="0"][data-ref="3"] >> nth=0')
         page.wait_for_selector('.cw-sources[data-turn="0"] mark.cw-flash')
         page.hover(".cw-turn >> nth=1")
@@ -305,7 +307,7 @@ def test_a_port_in_use_is_one_clear_line(engine: Any) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen(1)
         port = taken.getsockname()[1]
-        page = build_page(lambda: engine, examples=[])
+        page = build_page(lambda: engine, examples=list)
         with pytest.raises(ServeError) as caught:
             start(page, port=port)
     assert str(caught.value) == (
@@ -323,7 +325,7 @@ def test_a_port_in_use_is_one_clear_line(engine: Any) -> None:
 )
 def test_an_unusable_address_is_one_clear_line(engine: Any, host: str, port: int, message: str) -> None:
     with pytest.raises(ServeError, match="^" + message.replace("(", "\\(")):
-        start(build_page(lambda: engine, examples=[]), host=host, port=port)
+        start(build_page(lambda: engine, examples=list), host=host, port=port)
 
 
 def test_ui_fetches_nothing_by_itself() -> None:

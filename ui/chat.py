@@ -1,0 +1,96 @@
+"""``citewell chat``: the page at once, and behind it whatever it takes until questions can be answered."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from rag import models
+from rag.answer import CitewellQueryEngine
+from rag.build import load_llm, open_library, sync_library
+from rag.config import Config
+from rag.errors import CitewellError, IndexStateError
+from rag.library import Library
+from rag.retrieve import CitewellRetriever
+from ui.app import build_page, serve
+from ui.examples import examples_of
+
+
+class Preparation:
+    """Fetches the models, indexes the sources, loads the engine: once, in a thread of its own."""
+
+    def __init__(self, config: Config, sources: Sequence[Path]) -> None:
+        self._config = config
+        self._sources = sources
+        self._done = threading.Event()
+        self._words = "Starting"
+        self._engine: CitewellQueryEngine | None = None
+        self._library: Library | None = None
+        self._fault: Exception | None = None
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name="citewell-preparation", daemon=True).start()
+
+    def status(self) -> str:
+        """What is going on, in one line."""
+        return self._words
+
+    def examples(self) -> list[str]:
+        """Questions that this library answers; none before it is open."""
+        return examples_of(self._library.papers()) if self._library is not None else []
+
+    def engine(self) -> CitewellQueryEngine:
+        """The engine, as soon as it is there. Raises CitewellError when it will not be."""
+        self._done.wait()
+        if self._engine is None:
+            raise self._fault if isinstance(self._fault, CitewellError) else IndexStateError(f"could not start: {self._fault}")
+        return self._engine
+
+    def _run(self) -> None:
+        try:
+            self._prepare()
+        except Exception as error:  # told on the page and on the terminal; the page stays up to say so
+            self._fault = error
+            self._words = str(error)
+            print(f"citewell: {error}", file=sys.stderr)
+        finally:
+            self._done.set()
+
+    def _prepare(self) -> None:
+        config = self._config
+        for name in (config.embedder, *(() if config.llm_url else (config.llm,))):
+            self._words = f"Looking for the model {name}"
+            models.resolve(name, cache=config.cache, on_progress=lambda done, total, n=name: self._fetching(n, done, total))  # type: ignore[misc]
+        if self._sources:
+            self._words = "Reading the papers"
+            sync_library(config, self._sources, on_progress=self._indexing)
+        self._words = "Opening the library"
+        library = self._library = open_library(config)
+        self._words = f"{len(library)} papers · loading the language model"
+        llm = load_llm(config)
+        self._engine = CitewellQueryEngine(
+            CitewellRetriever(library), llm, evidence_tokens=config.evidence_tokens, papers=config.papers
+        )
+        self._words = f"{len(library)} papers · {llm.metadata.model_name}"
+
+    def _fetching(self, name: str, done: int, total: int) -> None:
+        share = f" of {total / 1e6:,.0f} MB" if total else " MB"
+        self._words = f"Fetching {name}: {done / 1e6:,.0f}{share} (once)"
+
+    def _indexing(self, stage: str, done: int, total: int) -> None:
+        verb = {"read": "Reading files", "embed": "Embedding passages"}.get(stage, stage)
+        self._words = f"{verb}: {done:,} of {total:,}"
+
+
+def run_chat(config: Config, *, host: str, port: int, sources: Sequence[Path]) -> None:
+    """Serves the page until interrupted. Raises ServeError when it cannot be served."""
+    preparation = Preparation(config, sources)
+    page = build_page(preparation.engine, examples=preparation.examples, status=preparation.status)
+
+    def ready(url: str) -> None:
+        print(f"Citewell is at {url} (Ctrl-C ends it)", file=sys.stderr, flush=True)
+        preparation.start()
+
+    serve(page, host=host, port=port, ready=ready)
