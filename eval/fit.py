@@ -42,7 +42,7 @@ def fit_evidence(retriever: CitewellRetriever, asked: Sequence[tuple[str, Sequen
     picker = EvidencePicker(retriever.library.embedder, retriever.library.snapshot().words.idf)
     rows, labels = [], []
     for question, papers, quotes in asked:
-        candidates = picker.candidates(question, retriever.search(question, k=5))
+        candidates = picker.candidates(question, retriever.search(question, k=6))
         rows.append(candidates.features)
         labels += [float(p.paper_id in papers and any(_bears(p, q) for q in quotes)) for p in candidates.passages]
     features = np.concatenate(rows)

@@ -15,7 +15,7 @@ def risk_coverage(curve: Sequence[Point], *, risk_wanted: float = 0.05) -> str:
     top = max([0.2, *(risk for _, risk in curve)])
     line = [(x, y / top) for x, y in curve]
     body = _line(line) + _rule(risk_wanted / top, f"{100 * risk_wanted:.0f}%")
-    return _plot(body, "coverage (share of questions answered)", "risk (share of these that is wrong)", top=top)
+    return _plot(body, "coverage (share of questions answered)", "risk (share of these wrong)", top=top)
 
 
 def reliability_diagram(bins: Sequence[tuple[float, float, int]]) -> str:
@@ -32,7 +32,7 @@ def reliability_diagram(bins: Sequence[tuple[float, float, int]]) -> str:
 
 def bars(rows: Sequence[tuple[str, float, float, float]]) -> str:
     """A bar for each (name, value, low, high), all in [0, 1], with its interval."""
-    step, left, width = 26, 170, 300
+    step, left, width = 26, 240, 300
     height = step * len(rows) + 8
     parts = []
     for i, (name, value, low, high) in enumerate(rows):

@@ -29,7 +29,7 @@ th:first-child, td:first-child { text-align: left } th { color: var(--soft); fon
 .plots { display: flex; flex-wrap: wrap; gap: 1.5rem; align-items: flex-start }
 figure { margin: 0 } figcaption { color: var(--soft); font-size: 13px; max-width: 300px }
 svg text { font: 11px system-ui, sans-serif; fill: var(--soft) }
-.frame { fill: none; stroke: var(--tint) } .axis { stroke: var(--ink); stroke-width: 1.5 }
+.frame { fill: none; stroke: var(--soft); opacity: .5 } .axis { stroke: var(--ink); stroke-width: 1.5 }
 .line { fill: none; stroke: var(--blue); stroke-width: 2 } .rule { stroke: var(--red); stroke-dasharray: 4 3 }
 .dot { fill: var(--blue); opacity: .75 } .bar { fill: var(--blue); opacity: .7 }
 details { background: var(--tint); border-radius: 6px; padding: .5rem .8rem; margin: .4rem 0 }
@@ -82,7 +82,7 @@ def _answerable(rows: Json) -> str:
     body = [[kind, str(row["n"]), *(_percent(row[key]) for key in COLUMNS)] for kind, row in rows.items()]
     drawn = bars([(kind, *_three(row["right"])) for kind, row in rows.items()])
     return (
-        "<p class=soft>In percent, with 95% intervals over questions that share no paper.</p>"
+        "<p class=soft>In percent, with 95% intervals; questions that share a paper are drawn together.</p>"
         + _table(["kind", "n", *COLUMNS.values()], body)
         + f"<figure>{drawn}<figcaption>right, of all asked</figcaption></figure>"
     )

@@ -30,7 +30,7 @@ def chunk_papers(
     """The chunks of all ``papers``, paper by paper, in order of their text.
 
     An abstract is cut into the fewest chunks that fit ``window`` tokens each, as even as the sentences allow; a
-    sentence longer than the window is cut between tokens. Every character that is not white space is in a chunk.
+    sentence longer than the window is cut between words. Every character that is not white space is in a chunk.
     """
     group: list[Paper] = []
     for paper in papers:
@@ -57,14 +57,35 @@ def _chunk_group(
             if count <= room:
                 pieces.append((a, b, count))
                 continue
-            offsets = token_offsets(paper.abstract[a:b])
-            for at in range(0, len(offsets), room):
-                part = offsets[at : at + room]
-                pieces.append((a + part[0][0], a + part[-1][1], len(part)))
+            sentence = paper.abstract[a:b]
+            pieces += [(a + start, a + end, n) for start, end, n in _cut(sentence, token_offsets(sentence), room)]
         for start, end in _even(pieces, room):
             text = paper.abstract[start:end]
             key = "\x1f".join((paper.paper_id, paper.title, str(start), text))
             yield Chunk(hashlib.sha256(key.encode()).hexdigest()[:20], paper.paper_id, start, end, text)
+
+
+def _cut(sentence: str, offsets: Sequence[tuple[int, int]], room: int) -> Iterator[tuple[int, int, int]]:
+    """Start, end and tokens of pieces of ``sentence`` of at most ``room`` tokens, which leave no visible character out.
+
+    They begin at a word where one begins in the second half of the room: of a word that is cut in two, the second part
+    alone may be more tokens than it was.
+    """
+    at = 0
+    while at < len(offsets):
+        to = len(offsets)
+        if to - at > room:
+            to = at + room
+            late = range(to, at + room // 2, -1)
+            before = {i: sentence[max(0, offsets[i][0] - 1) : offsets[i][0] + 1] for i in late}
+            blank = (i for i in late if before[i][:1].isspace())
+            sign = (i for i in late if not before[i].isalnum())
+            to = next(blank, next(sign, to))
+        start = offsets[at][0] if at else 0
+        end = offsets[to][0] if to < len(offsets) else len(sentence)
+        if piece := sentence[start:end].rstrip():
+            yield start, start + len(piece), to - at
+        at = to
 
 
 def _even(pieces: Sequence[tuple[int, int, int]], room: int) -> list[tuple[int, int]]:

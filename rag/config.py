@@ -30,9 +30,9 @@ _LIBRARY_NAME = re.compile(r"[\w-][\w. -]{0,59}")
 class Config:
     """Everything that can be set; see the README for what each means."""
 
-    data: Path = user_data_path("citewell")
+    data: Path = user_data_path("citewell")  # noqa: RUF009
     """Where libraries live: one folder a library."""
-    cache: Path = user_cache_path("citewell")
+    cache: Path = user_cache_path("citewell")  # noqa: RUF009
     """Where models live."""
     library: str = "default"
     embedder: str = "all-MiniLM-L6-v2"
@@ -53,7 +53,7 @@ class Config:
     """Tokens of one conversation with the embedded language model, prompt and answer together."""
     evidence_tokens: int = 330
     """Budget of the numbered evidence in a prompt."""
-    papers: int = 5
+    papers: int = 6
     """Papers whose sentences are looked at for an answer."""
 
 

@@ -93,12 +93,11 @@ class EvidencePicker:
         wanted = {t: self._idf(t) for t in set(terms(question))}
         total = sum(wanted.values()) or 1.0
         asks = bool(_ASKS_FIGURE.search(question))
+        own = np.split(sentences, np.cumsum([len(row) for row in passages])[:-1]) if passages else []
+        fits = [_fit(hit, vectors @ asked) for hit, vectors in zip(hits, own, strict=True)]
         rows: list[list[float]] = []
-        at = 0
-        for order, (hit, row) in enumerate(zip(hits, passages, strict=True)):
-            own = sentences[at : at + len(row)]
-            at += len(row)
-            cosines = own @ asked
+        for fit, row, sentence_vectors in zip(fits, passages, own, strict=True):
+            cosines = sentence_vectors @ asked
             spread = float(cosines.std()) + 1e-6
             held = [set(terms(p.text)) for p in row]
             last = max(len(row) - 1, 1)
@@ -115,10 +114,10 @@ class EvidencePicker:
                         here,
                         sum(w for t, w in wanted.items() if t in before) / total,
                         max(float(cosines[i - 1]) if i else 0.0, float(cosines[i + 1]) if i + 1 < len(row) else 0.0),
-                        hit.score - hits[0].score,
-                        order == 0,
-                        hit.score,
-                        float((part_vectors @ own[i]).max()),
+                        fit - max(fits),
+                        fit == max(fits),
+                        fit,
+                        float((part_vectors @ sentence_vectors[i]).max()),
                         place,
                         place**2,
                         asks and figure,
@@ -193,6 +192,14 @@ class EvidencePicker:
         gain, nearness = (0.12, 0.55) if _COMPARES.search(question) else (0.2, 0.7)
         needed = covered >= 0.3 and gains[best] >= gain and near[best] >= nearness
         return hits[best] if needed else None
+
+
+def _fit(hit: Hit, cosines: NDArray[np.float32]) -> float:
+    """How well a paper fits the question once its sentences are known: its chunk, its best sentence and its best three
+    count for the dense half; in about [0, 1]."""
+    best = np.sort(cosines)[::-1]
+    dense = 0.5 * hit.dense + 0.25 * float(best[0]) + 0.25 * float(best[:3].mean())
+    return (dense + 0.8 * hit.lexical) / 1.8
 
 
 def probabilities(features: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -22,6 +22,7 @@ _WORDS = {
     )
 }
 _WORDS.update({"half": "2", "twice": "2", "double": "2", "doubles": "2", "doubling": "2", "triple": "3", "single": "1"})
+_CHINESE = dict(zip("零一二三四五六七八九十两", [*(str(n) for n in range(11)), "2"], strict=True))
 _MARKER = re.compile(r"\[\d+(?:\s*[,，-]\s*\d+)*\]")
 _NAME = re.compile(r"[A-Za-zΑ-ω][\w³²+*.\-–/]*\w|[A-Z]")
 _NEGATION = re.compile(
@@ -72,7 +73,9 @@ def numbers(text: str) -> set[str]:
 
 
 def _number_words(text: str) -> set[str]:
-    return {_WORDS[w] for w in re.findall(r"[a-z]+", plain(text).lower()) if w in _WORDS}
+    readable = plain(text).lower()
+    spelt = {_WORDS[w] for w in re.findall(r"[a-z]+", readable) if w in _WORDS}
+    return spelt | {_CHINESE[c] for c in readable if c in _CHINESE}
 
 
 def _canonical(value: float) -> str:

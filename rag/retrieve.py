@@ -140,8 +140,6 @@ def node_of(hit: Hit) -> NodeWithScore:
 
 def _best(scores: NDArray[np.float32], k: int) -> list[int]:
     """Positions of the ``k`` highest scores above 0, in any order."""
-    if len(scores) > k:
-        top = np.argpartition(scores, len(scores) - k)[len(scores) - k :]
-    else:
-        top = np.arange(len(scores))
+    most = len(scores) - k
+    top = np.argpartition(scores, most)[most:] if most > 0 else np.arange(len(scores))
     return [int(i) for i in top if scores[i] > 0]

@@ -31,7 +31,7 @@ def _said(what: str) -> Iterator[None]:
         yield
     except chromadb.errors.ChromaError as error:
         raise IndexStateError(
-            f"{what} ({' '.join(str(error).split())}); check the disk; 'citewell index --rebuild' makes the vectors anew"
+            f"{what} ({' '.join(str(error).split())}); check the disk; 'citewell index --rebuild' makes them anew"
         ) from error
 
 
@@ -51,8 +51,8 @@ class VectorStore:
                     persist_directory=str(folder), is_persistent=True, anonymized_telemetry=False, allow_reset=False
                 )
             )
-            system.instance(ProductTelemetryClient)
-            system.instance(ServerAPI)
+            system.instance(ProductTelemetryClient)  # type: ignore[type-abstract]
+            system.instance(ServerAPI)  # type: ignore[type-abstract]
             system.start()
             self._client = Client.from_system(system)
         except Exception as error:  # chromadb raises whatever its Rust core, sqlite or the disk raised

@@ -179,7 +179,8 @@ class _Sync:
         if not records:
             reasons = "; ".join(f"{s.file}: {s.reason}" for s in skipped[:3]) or "no files"
             raise SourceError(
-                f"no paper in {', '.join(read.roots) or 'the sources'} ({reasons}); name a file or folder that holds abstracts"
+                f"no paper in {', '.join(read.roots) or 'the sources'} ({reasons}); "
+                "name a file or folder that holds abstracts"
             )
         unique = dedupe(records)
         new = {p.paper_id: p for p in unique.papers}

@@ -26,6 +26,11 @@ from rag.sentences import sentence_spans
 FEATURES = ("cosine", "coverage", "names", "numbers", "mismatches", "polarity", "reach")
 
 
+_WORTH_A_CITATION = 0.28
+"""What a further passage must bring of a sentence, as a share of it, to be cited as well."""
+_FILLER = frozenset(terms("work paper propose method approach show introduce present result framework use based study author"))
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A sentence of an abstract: ``text == abstract[start:end]``."""
@@ -98,7 +103,7 @@ class Verifier:
 
     def _support(self, said: str, passages: Sequence[Passage], preferred: Sequence[Passage]) -> tuple[Passage, ...]:
         """The best passage, then up to two more, each only if it brings what the sentence says and is missing yet."""
-        wanted = {t: self._idf(t) for t in set(terms(said))}
+        wanted = self._wanted(said)
         total = sum(wanted.values()) or 1.0
         vectors = self._embedder.remember([said, *(p.text for p in passages)])
         cosines = vectors[1:] @ vectors[0]
@@ -131,16 +136,20 @@ class Verifier:
 
             rest = [i for i in range(len(passages)) if i not in chosen]
             best = max(rest, key=lambda i: (gain(i), -i), default=None)
-            if best is None or gain(best) < 0.18 or cosines[best] < 0.2:
+            if best is None or gain(best) < _WORTH_A_CITATION or cosines[best] < 0.2:
                 break
             chosen.append(best)
         return tuple(passages[i] for i in chosen)
+
+    def _wanted(self, said: str) -> dict[str, float]:
+        """What the sentence says: its terms, weighed by rarity, without those any abstract may or may not hold."""
+        return {t: self._idf(t) for t in set(terms(said)) - _FILLER}
 
     def features(self, said: str, support: Sequence[Passage], found: Sequence[Mismatch]) -> NDArray[np.float64]:
         """One row in the order of FEATURES: (7,) float64."""
         joined = " ".join(p.text for p in support)
         vectors = self._embedder.remember([said, joined, *(p.text for p in support)])
-        wanted = {t: self._idf(t) for t in set(terms(said))}
+        wanted = self._wanted(said)
         held = set(terms(joined))
         coverage = sum(w for t, w in wanted.items() if t in held) / (sum(wanted.values()) or 1.0)
         kinds = [m.kind for m in found]

@@ -1,0 +1,99 @@
+"""A language model that is never asked the same thing twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    ChatResponse,
+    ChatResponseGen,
+    CompletionResponse,
+    CompletionResponseGen,
+    LLMMetadata,
+    MessageRole,
+)
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.llms.custom import CustomLLM
+from llama_index.core.llms.llm import LLM
+
+from eval.results import write_json
+
+
+class RecordedLLM(CustomLLM):
+    """Stands before a language model and keeps what it said, in one file a prompt.
+
+    The key holds the model's name, the messages and the options, which decide what a greedy model says. ``replayed``
+    counts the prompts that were answered from the record: what they took is not to be taken for the model's speed.
+    """
+
+    name: str
+    context_window: int
+    folder: Path
+    replayed: int = 0
+    _load: Callable[[], LLM] = PrivateAttr()
+
+    @classmethod
+    def before(cls, load: Callable[[], LLM], *, name: str, context_window: int, folder: Path) -> RecordedLLM:
+        """``load`` is called when something must be asked that is not on record."""
+        recorded = cls(name=name, context_window=context_window, folder=folder)
+        recorded._load = load
+        return recorded
+
+    @cached_property
+    def _inner(self) -> LLM:
+        return self._load()
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(context_window=self.context_window, is_chat_model=True, model_name=self.name)
+
+    def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
+        text = ""
+        for response in self.stream_chat(messages, **kwargs):
+            text = response.message.content or ""
+        return ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text))
+
+    def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
+        path = self._path(messages, kwargs)
+
+        def generate() -> ChatResponseGen:
+            try:
+                said = json.loads(path.read_text(encoding="utf-8"))["said"]
+            except (OSError, ValueError):
+                said = None
+            if said is not None:
+                self.replayed += 1
+                yield _response(said, said)
+                return
+            text = ""
+            for response in self._inner.stream_chat(messages, **kwargs):
+                text = response.message.content or text
+                yield _response(text, response.delta or "")
+            write_json(path, {"said": text})
+
+        return generate()
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        return CompletionResponse(text=self.chat([ChatMessage(content=prompt)], **kwargs).message.content or "")
+
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:
+        def generate() -> CompletionResponseGen:
+            for part in self.stream_chat([ChatMessage(content=prompt)], **kwargs):
+                yield CompletionResponse(text=part.message.content or "", delta=part.delta)
+
+        return generate()
+
+    def _path(self, messages: Sequence[ChatMessage], options: dict[str, Any]) -> Path:
+        said = [[m.role.value, m.content or ""] for m in messages]
+        key = json.dumps([self.name, said, sorted(options.items())], ensure_ascii=False)
+        return self.folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+
+
+def _response(text: str, delta: str) -> ChatResponse:
+    return ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text), delta=delta)
