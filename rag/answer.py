@@ -45,7 +45,7 @@ class CitewellQueryEngine(BaseQueryEngine):
     between calls, so threads may share it: a conversation's earlier turns are an argument.
     """
 
-    def __init__(self, retriever: CitewellRetriever, llm: LLM, *, evidence_tokens: int = 330, papers: int = 5) -> None:
+    def __init__(self, retriever: CitewellRetriever, llm: LLM, *, evidence_tokens: int = 260, papers: int = 6) -> None:
         """``evidence_tokens`` bounds the evidence of a prompt; ``papers`` is how many are looked at for an answer."""
         super().__init__(callback_manager=CallbackManager([]))
         self.library = retriever.library

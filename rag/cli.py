@@ -374,7 +374,7 @@ def _batch(args: argparse.Namespace, key: str) -> list[Json]:
 
 
 def _opened(name: str) -> TextIO:
-    return sys.stdin if name == "-" else open(name, encoding="utf-8")  # noqa: SIM115  (closed by the caller)
+    return sys.stdin if name == "-" else open(name, encoding="utf-8-sig")  # noqa: SIM115  (closed by the caller)
 
 
 def _lines(file: TextIO, name: str, key: str) -> Iterator[Json]:

@@ -51,7 +51,7 @@ class Config:
     """Threads of the embedded language model."""
     context: int = 4096
     """Tokens of one conversation with the embedded language model, prompt and answer together."""
-    evidence_tokens: int = 330
+    evidence_tokens: int = 260
     """Budget of the numbered evidence in a prompt."""
     papers: int = 6
     """Papers whose sentences are looked at for an answer."""

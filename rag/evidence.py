@@ -139,11 +139,15 @@ class EvidencePicker:
         )
 
     def pick(self, question: str, hits: Sequence[Hit], *, budget: int) -> list[Evidence]:
-        """Evidence for ``question`` of at most ``budget`` tokens, numbered from 1, paper by paper, best paper first,
-        in the order of the text. Empty only where ``hits`` is, or not even one sentence fits."""
+        """Evidence for ``question``, numbered from 1, paper by paper, best paper first, in the order of the text.
+
+        At most ``budget`` tokens, and two fifths more for a question that needs two papers. Empty only where ``hits``
+        is, or not even one sentence fits.
+        """
         candidates = self.candidates(question, hits)
         scores = probabilities(candidates.features)
         shares = self._shares(question, hits)
+        budget = budget if len(shares) == 1 else int(1.4 * budget)
         chosen: list[int] = []
         used = 0
         for paper_ids, share in shares:

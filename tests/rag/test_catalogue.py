@@ -108,7 +108,7 @@ def test_a_removed_file_takes_its_records_along(catalogue: Catalogue) -> None:
 
 def test_a_transaction_that_fails_leaves_nothing(catalogue: Catalogue) -> None:
     catalogue.write_meta({"generation": "1"})
-    with pytest.raises(KeyboardInterrupt), catalogue.transaction():
+    with pytest.raises(KeyboardInterrupt), catalogue.transaction():  # noqa: PT012
         catalogue.write_meta({"generation": "2"})
         catalogue.write_papers([Paper("a", "A", "1")], remove=[])
         raise KeyboardInterrupt

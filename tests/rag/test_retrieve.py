@@ -133,7 +133,7 @@ def test_vectors_of_chunks_nobody_knows_are_passed_over(twins: CitewellRetriever
 
 @pytest.mark.parametrize("question", ["", "  \n\t ", "\u3000"])
 def test_an_empty_question_is_refused(retriever: CitewellRetriever, question: str) -> None:
-    with pytest.raises(QuestionError, match="^the question is empty; ask something about the papers$"):
+    with pytest.raises(QuestionError, match=r"^the question is empty; ask something about the papers$"):
         retriever.search(question)
 
 
