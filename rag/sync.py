@@ -314,7 +314,7 @@ class _Sync:
             name = f"{name}-{suffix}"
         elif (held := meta.get("lexical", "")).startswith(f"{name}-"):
             name = held
-        if suffix or not (self._folder / name).is_dir():
+        if not (self._folder / name).is_dir():
             LexicalIndex.build(papers).save(self._folder / name)
         return name
 

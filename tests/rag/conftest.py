@@ -1,17 +1,37 @@
-"""A fast stand-in for the embedding model, and files of abstracts to index."""
+"""Stand-ins for the embedding model and the language model, abstracts to index, and what every answer keeps."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    ChatResponse,
+    ChatResponseGen,
+    CompletionResponse,
+    CompletionResponseGen,
+    LLMMetadata,
+    MessageRole,
+)
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.llms.callbacks import llm_chat_callback
+from llama_index.core.llms.custom import CustomLLM
 from numpy.typing import NDArray
+
+from rag.prompt import answer_prompt, standalone_prompt, to_english_prompt
+from rag.records import Answer
+
+if TYPE_CHECKING:
+    from rag.library import Library
+    from rag.llms.embedded import EmbeddedLLM
 
 GRAPHS = "We propose GraphFoo, a method that prunes large graphs quickly. It needs no training at all."
 TREES = "We study BarTree, a family of trees with many leaves. Its depth grows slowly under mild assumptions."
@@ -97,3 +117,155 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(socket.socket, "connect", refused)
     monkeypatch.setattr(socket, "getaddrinfo", refused)
+
+
+@dataclass
+class Call:
+    """What the scripted model was asked, and how far it got; ``task`` is answer, standalone, to-english or from-english."""
+
+    task: str
+    messages: list[ChatMessage]
+    options: dict[str, Any]
+    said: list[str] = field(default_factory=list)
+    ended: str = ""
+    """ "whole" when all was said, "closed" when the reader left before."""
+
+    @property
+    def asked(self) -> str:
+        """The last message, after the fixed beginning."""
+        return self.messages[-1].content or ""
+
+
+Reply = str | Exception | Callable[[Call], str]
+_FIXED = {
+    answer_prompt("", [])[0].content: "answer",
+    standalone_prompt("", [], [])[0].content: "standalone",
+    to_english_prompt("")[0].content: "to-english",
+}
+
+
+class ScriptedLLM(CustomLLM):
+    """A LlamaIndex LLM that says what it is told to, word by word, and keeps every call.
+
+    ``script`` gives the reply to each task: a text, an error to raise, or a function of the call; an error that
+    stands in ``breaks`` is raised after the text.
+    """
+
+    script: dict[str, Any]
+    breaks: Any = None
+    _calls: list[Call] = PrivateAttr(default_factory=list)
+
+    @property
+    def calls(self) -> list[Call]:
+        return self._calls
+
+    @property
+    def tasks(self) -> list[str]:
+        return [call.task for call in self._calls]
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(model_name="scripted-7b", is_chat_model=True)
+
+    def _begin(self, messages: Sequence[ChatMessage], options: dict[str, Any]) -> tuple[Call, str]:
+        call = Call(_FIXED.get(messages[0].content, "from-english"), list(messages), options)
+        self._calls.append(call)
+        reply: Reply = self.script.get(call.task, "")
+        if isinstance(reply, Exception):
+            raise reply
+        return call, reply if isinstance(reply, str) else reply(call)
+
+    @llm_chat_callback()
+    def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
+        call, text = self._begin(messages, kwargs)
+        call.said, call.ended = [text], "whole"
+        return ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text))
+
+    @llm_chat_callback()
+    def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
+        def pieces() -> ChatResponseGen:
+            call, text = self._begin(messages, kwargs)
+            whole = ""
+            try:
+                for piece in re.findall(r"\s*\S+|\s+", text):
+                    whole += piece
+                    call.said.append(piece)
+                    yield ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=whole), delta=piece)
+                if self.breaks:
+                    raise self.breaks
+                call.ended = "whole"
+            except GeneratorExit:
+                call.ended = "closed"
+                raise
+
+        return pieces()
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        raise AssertionError("a chat model is asked by chat")
+
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:
+        raise AssertionError("a chat model is asked by chat")
+
+
+@pytest.fixture(scope="session")
+def scripted() -> Callable[..., ScriptedLLM]:
+    """Makes a language model: ``scripted(answer="…", standalone="…", breaks=…)``; ``to_english`` and ``from_english``
+    are the translations."""
+
+    def make(*, breaks: Exception | None = None, **script: Reply) -> ScriptedLLM:
+        return ScriptedLLM(script={task.replace("_", "-"): reply for task, reply in script.items()}, breaks=breaks)
+
+    return make
+
+
+_MARKER = re.compile(r"[\[【［]\s*\d+\s*[\]】］]")
+
+
+@pytest.fixture(scope="session")
+def keeps_the_contract() -> Callable[[Answer, Library], None]:
+    """Checks what holds for every answer, whatever the language model said."""
+
+    def check(answer: Answer, library: Library) -> None:
+        abstracts = {p.paper_id: p.abstract for p in library.papers([c.paper_id for c in answer.citations])}
+        for citation in answer.citations:
+            assert 0 <= citation.start < citation.end <= len(abstracts[citation.paper_id])
+            assert citation.quote == abstracts[citation.paper_id][citation.start : citation.end]
+        assert [c.marker for c in answer.citations] == list(range(1, len(answer.citations) + 1))
+        shown = [n for s in answer.sentences for n in s.citations]
+        assert list(dict.fromkeys(shown)) == [c.marker for c in answer.citations]
+        written = []
+        for sentence in answer.sentences:
+            assert sentence.verdict in ("supported", "partial")
+            assert 1 <= len(sentence.citations) <= 3
+            if sentence.quoted:
+                assert [answer.citations[n - 1].quote for n in sentence.citations] == [sentence.text]
+            else:
+                assert not _MARKER.search(sentence.text)
+            marks = "".join(f"[{n}]" for n in sentence.citations)
+            stop = sentence.text[-1] if not sentence.quoted and sentence.text[-1] in ".!?。！？" else ""
+            bare = sentence.text.removesuffix(stop).rstrip() if stop else sentence.text
+            written.append(f"“{bare}” {marks}" if sentence.quoted else f"{bare} {marks}{stop}")
+        if answer.status == "abstained":
+            assert answer.text
+            assert (answer.sentences, answer.citations) == ((), ())
+            assert answer.reason
+        else:
+            assert answer.text == " ".join(written)
+            assert answer.sentences
+            assert answer.reason == ""
+        assert 0 <= answer.confidence <= 1
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def smol() -> Iterator[EmbeddedLLM]:
+    """The real engine with SmolLM2-135M, fetched when it is not in the cache; 1,024 tokens a conversation."""
+    from rag import models
+    from rag.config import load_config
+    from rag.llms.embedded import EmbeddedLLM
+
+    path = models.resolve("SmolLM2-135M-Instruct", cache=load_config().cache)
+    llm = EmbeddedLLM.load(path, threads=2, context=1024, max_tokens=48)
+    yield llm
+    llm.close()

@@ -58,6 +58,8 @@ def test_a_word_of_many_tokens_is_not_cut_where_another_begins_nearby() -> None:
     by_letter = {**letters, "token_offsets": lambda t: [(i, i + 1) for i, x in enumerate(t) if x != " "]}
     found = chunk_papers([paper("abcd efgh ijkl")], window=6, **by_letter)
     assert [c.text for c in found] == ["abcd", "efgh", "ijkl"]
+    found = chunk_papers([paper("abcd e-fgh ijk")], window=6, **by_letter)
+    assert [c.text for c in found] == ["abcd", "e-fgh", "ijk"]
     found = chunk_papers([paper("abcd-efgh-ijklmnopqr")], window=6, **by_letter)
     assert [c.text for c in found] == ["abcd-", "efgh-", "ijklmn", "opqr"]
 
