@@ -31,8 +31,9 @@ class Asker:
     """The engine with a memory. Neither it nor the language model is loaded before something must be asked.
 
     An answer is kept in ``<data>/eval-cache/answers`` under a print of the question, the turns before it, the index,
-    the language model, the settings that reach the prompt, and Citewell's own source: a change of any of them asks
-    anew, and a run that was stopped goes on where it was.
+    the language model, the settings that reach the prompt, and Citewell's own source: a change of any of them answers
+    anew, and a run that was stopped goes on where it was. What the language model says is recorded by prompt beside it;
+    an answer made from the record has no timings.
     """
 
     def __init__(
@@ -59,7 +60,17 @@ class Asker:
 
     @cached_property
     def llm(self) -> LLM:
-        return self._load_llm(self._config)
+        """The language model behind its record: a change of Citewell that leaves a prompt as it was asks nothing."""
+        if self._fresh:
+            return self._load_llm(self._config)
+        from eval.recorded import RecordedLLM
+
+        return RecordedLLM.before(
+            lambda: self._load_llm(self._config),
+            name=str(self.basis["llm"]),
+            context_window=self._config.context,
+            folder=self._config.data / "eval-cache" / "llm",
+        )
 
     @cached_property
     def engine(self) -> CitewellQueryEngine:
@@ -75,11 +86,14 @@ class Asker:
         kept = self._read(path)
         if kept is not None:
             return {**kept["answer"], "kept": True}
+        replayed = getattr(self.llm, "replayed", 0)
         try:
             answer = self.engine.ask(question, history=history)
         except QuestionError as error:
             return {**_NOTHING, "question": question, "resolved_question": question, "error": str(error), "kept": False}
         found = answer_json(answer) | {"confidence": answer.confidence}
+        if getattr(self.llm, "replayed", 0) > replayed:
+            found["timings_ms"] = {}  # what a record took says nothing of the model
         found["nearest"] = [{k: v for k, v in hit.items() if k != "text"} for hit in found["nearest"]]
         self._write(path, {"question": question, "history": [asdict(t) for t in history], "answer": found})
         return {**found, "kept": False}

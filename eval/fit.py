@@ -49,7 +49,11 @@ def fit_evidence(retriever: CitewellRetriever, asked: Sequence[tuple[str, Sequen
     mean, scale = features.mean(axis=0), features.std(axis=0) + 1e-9
     weights, bias = logistic((features - mean) / scale, np.asarray(labels), penalty=3.0)
     return _model_json(
-        features=list(evidence.FEATURES), mean=mean.round(5), scale=scale.round(5), weights=weights.round(4), bias=[round(bias, 4)]
+        features=list(evidence.FEATURES),
+        mean=mean.round(5),
+        scale=scale.round(5),
+        weights=weights.round(4),
+        bias=[round(bias, 4)],
     )
 
 
@@ -63,7 +67,11 @@ def write_model(path: Path, text: str) -> None:
 def _bears(passage: Passage, quote: str) -> bool:
     """Whether the sentence holds the quote, or the greater part of its words."""
     words = set(terms(quote))
-    return quote in passage.text or passage.text in quote or (len(quote) > 20 and len(words & set(terms(passage.text))) >= 0.8 * len(words))
+    return (
+        quote in passage.text
+        or passage.text in quote
+        or (len(quote) > 20 and len(words & set(terms(passage.text))) >= 0.8 * len(words))
+    )
 
 
 def _model_json(**parts: object) -> str:

@@ -174,8 +174,8 @@ def _question(record: Json, labels: dict[str, str]) -> str:
     body = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts)
     return (
         f'<details><summary><span class="tag {colour}">{escape(record["verdict"])}</span> '
-        f'<span class=soft>{escape(record["id"])} {escape(record["kind"])} {escape(record["class"])} '
-        f'{record["confidence"]:.2f}</span> {escape(record["question"])}</summary><dl>{body}</dl></details>'
+        f"<span class=soft>{escape(record['id'])} {escape(record['kind'])} {escape(record['class'])} "
+        f"{record['confidence']:.2f}</span> {escape(record['question'])}</summary><dl>{body}</dl></details>"
     )
 
 

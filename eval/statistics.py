@@ -64,7 +64,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """"better", "worse" or "no difference" of ``b``, at the 5% level after the correction."""
+        """ "better", "worse" or "no difference" of ``b``, at the 5% level after the correction."""
         if self.p_holm > 0.05:
             return "no difference"
         return "better" if self.difference > 0 else "worse"

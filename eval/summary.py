@@ -123,9 +123,7 @@ def selective_summary(records: Sequence[Json], clusters: Mapping[str, str], *, r
         },
         "curve": [[round(c, 4), round(r, 4)] for c, r in whole.curve],
         "answered_only": _short(selective([r["confidence"] for r in answered], losses(answered))) if answered else None,
-        "reliability": [
-            asdict(b) for b in reliability([r["confidence"] for r in answered], found_right)
-        ],
+        "reliability": [asdict(b) for b in reliability([r["confidence"] for r in answered], found_right)],
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -16,11 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.cite import Checked
-from rag.evidence import parts_of
+from rag.embed import Embedder
+from rag.evidence import asks_figure, parts_of
 from rag.lexical import terms
+from rag.library import Snapshot
+from rag.mismatch import names, numbers
 from rag.records import Evidence, Hit
+from rag.resolve import points_back
 
-FEATURES = ("dense", "lexical", "evidence", "known", "best_sentence", "verified", "kept", "answered_terms", "words")
+FEATURES = (
+    "dense", "lexical", "evidence", "known", "best_sentence", "verified", "kept", "answered_terms", "words",
+    "figure_missing", "names_missing", "on_topic", "quotes",
+)  # fmt: skip
 
 _GREETING = re.compile(
     r"^\s*(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|thanks?(?: you)?(?: (?:so|very) much)?|bye|goodbye|ok(?:ay)?|"
@@ -30,9 +37,29 @@ _GREETING = re.compile(
 )
 
 
+_VAGUE = frozenset(
+    terms(
+        "accuracy result performance method paper papers dataset datasets model models approach better best worse fast "
+        "faster slow number numbers benchmark baseline baselines improvement improve score scores experiment experiments "
+        "work works author authors size cost time main idea contribution thing stuff one ones good bad big gain gains "
+        "outperform compare compared comparison much many tell show explain detail details limitation limitations use "
+        "used problem solve conclusion summary propose proposed technique algorithm setup different difference real "
+        "really exactly make mean finding findings evaluation evaluate training train theirs numbers bigger smaller it "
+        "that this what about which how why does do did work"
+    )
+)
+"""Stems that name nothing of one paper rather than another."""
+
+
 def is_greeting(question: str) -> bool:
     """Whether the whole message is small talk, which gets a greeting and no papers."""
     return bool(_GREETING.match(question))
+
+
+def is_unclear(question: str) -> bool:
+    """Whether a question, with no conversation before it, says nothing that would tell one paper from another."""
+    telling = set(terms(question)) - _VAGUE
+    return not names(f": {question}") and (not telling or (points_back(question) and len(telling) <= 2))
 
 
 def features(
@@ -41,15 +68,20 @@ def features(
     evidence: Sequence[Evidence],
     checked: Sequence[Checked],
     failed: int,
-    idf: Callable[[str], float],
+    snapshot: Snapshot,
+    embedder: Embedder,
 ) -> NDArray[np.float64]:
-    """One row in the order of FEATURES: (9,) float64. ``failed`` counts the claims that did not hold."""
-    wanted = {t: idf(t) for t in set(terms(question))}
+    """One row in the order of FEATURES: (13,) float64. ``failed`` counts the claims that did not hold."""
+    wanted = {t: snapshot.words.idf(t) for t in set(terms(question))}
     total = sum(wanted.values()) or 1.0
     own = [c for c in checked if not c.quoted]
     used = {p.paper_id for c in checked for p in c.judgement.support} or {h.paper.paper_id for h in hits[:1]}
-    held = set().union(*(set(terms(f"{h.paper.title} {h.paper.abstract}")) for h in hits if h.paper.paper_id in used))
+    sources = " ".join(f"{h.paper.label} {h.paper.title} {h.paper.abstract}" for h in hits if h.paper.paper_id in used)
+    held = set(terms(sources))
     said = set(terms(" ".join([*(c.text for c in checked), *(p.text for c in checked for p in c.judgement.support)])))
+    asked_names = names(f": {question}")
+    figures = set().union(*(numbers(c.text) for c in checked)) - numbers(question)
+    vectors = embedder.remember([question, *(c.text for c in checked)])
     return np.array(
         [
             max((h.dense for h in hits), default=0.0),
@@ -61,6 +93,10 @@ def features(
             len(own) / (len(own) + failed) if own else 0.0,
             sum(w for t, w in wanted.items() if t in said) / total,
             min(len(wanted), 12) / 12 + 0.05 * len(parts_of(question)),
+            float(asks_figure(question) and not figures),
+            len(asked_names - names(f": {sources}")) / (len(asked_names) or 1),
+            float((vectors[1:] @ vectors[0]).max()) if checked else 0.0,
+            float(not own),
         ]
     )
 

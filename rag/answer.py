@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any, cast
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -16,20 +16,25 @@ from llama_index.core.prompts.mixin import PromptMixinType
 from llama_index.core.schema import QueryBundle
 
 from rag import abstain
-from rag.cite import Checked, check_claims, cited, complete, split_claims, written
+from rag.cite import Checked, check_claims, cited, complete, split_claims, without_markers, written
 from rag.errors import CitewellError, ModelError
 from rag.evidence import EvidencePicker
+from rag.language import language_of
 from rag.mismatch import mismatches
 from rag.prompt import answer_prompt, from_english_prompt
-from rag.records import Answer, Evidence, Event, Finished, Found, Hit, Resolved, Token, Turn
+from rag.records import Answer, Event, Evidence, Finished, Found, Hit, Resolved, Token, Turn
 from rag.resolve import Question, resolve
 from rag.retrieve import CitewellRetriever, check_question, node_of
-from rag.verify import Verifier, passages_of
+from rag.verify import Verifier
 
 _ABSTENTIONS = {
     "not-in-library": {
         "English": "The library holds no answer to this question.",
         "Chinese": "文献库中没有这个问题的答案。",
+    },
+    "unclear": {
+        "English": "What do you mean? Name a method, a task or a data set, so that I can look it up.",
+        "Chinese": "请说得更具体一些：指的是哪种方法、任务或数据集？",
     },
     "not-a-question": {
         "English": "Hello! Ask me something about the {papers} papers of this library.",
@@ -93,27 +98,39 @@ class _Run:
         self._started = time.monotonic()
         self._timings: dict[str, float] = {}
         self._snapshot = engine.library.snapshot()
+        self._picker = EvidencePicker(engine.library.embedder, self._snapshot.words.idf)
 
     def events(self) -> Iterator[Event]:
         if abstain.is_greeting(self._question):
             self._mark("retrieve")
-            yield Finished(self._abstained(Question(self._question, self._question, "English", False), (), 0.0, "not-a-question"))
+            yield Finished(
+                self._abstained(
+                    Question(self._question, self._question, language_of(self._question), False),
+                    (),
+                    0.0,
+                    "not-a-question",
+                )
+            )
             return
         last = self._history[-1].paper_ids if self._history else ()
         labels = [p.label for p in self._library.papers(last)][:2]
-        question = resolve(self._question, self._history, labels, self._llm)
+        with self._explained():
+            question = resolve(self._question, self._history, labels, self._llm)
         yield Resolved(question.resolved)
+        if not question.follows and abstain.is_unclear(question.resolved):
+            self._mark("retrieve")
+            yield Finished(self._abstained(question, (), 0.0, "unclear"))
+            return
         hits = self._hits(question, last)
         self._mark("retrieve")
         yield Found(tuple(hits))
         if abstain.hopeless(hits):
             yield Finished(self._abstained(question, hits, 0.0, "not-in-library"))
             return
-        idf = self._snapshot.words.idf
-        picker = EvidencePicker(self._library.embedder, idf)
-        evidence = picker.pick(question.resolved, hits, budget=self._engine._evidence_tokens)
+        labels_of = {h.paper.paper_id: h.paper.label for h in hits}
+        evidence = self._picker.pick(question.resolved, hits, budget=self._engine._evidence_tokens)
         said = ""
-        with closing(self._deltas(answer_prompt(question.resolved, evidence))) as deltas:
+        with closing(self._deltas(answer_prompt(question.resolved, evidence, labels_of))) as deltas:
             for delta in deltas:
                 said += delta
                 if question.language != "English":
@@ -123,7 +140,9 @@ class _Run:
                     self._mark("first_token")
                 yield Token(delta)
         checked, failed = self._check(question, said, hits, evidence)
-        row = abstain.features(question.resolved, hits, evidence, checked, failed, idf)
+        row = abstain.features(
+            question.resolved, hits, evidence, checked, failed, self._snapshot, self._library.embedder
+        )
         confidence = abstain.confidence(row)
         if not checked or confidence < abstain.threshold():
             yield Finished(self._abstained(question, hits, confidence, "not-in-library"))
@@ -140,7 +159,7 @@ class _Run:
                         if delta:
                             self._mark("first_token")
                         yield Token(delta)
-                translated.append(_translation(item, text.strip()))
+                translated.append(_translation(item, " ".join(without_markers(text).split())))
             checked = translated
         yield Finished(self._answered(question, hits, checked, confidence))
 
@@ -155,24 +174,30 @@ class _Run:
     def _check(
         self, question: Question, said: str, hits: Sequence[Hit], evidence: Sequence[Evidence]
     ) -> tuple[list[Checked], int]:
-        idf = self._snapshot.words.idf
-        verifier = Verifier(self._library.embedder, idf)
-        passages = [p for h in hits for p in passages_of(h.paper)]
+        """The sentences that may be shown, and how many of the model's did not hold."""
+        second = self._picker.second_paper(question.resolved, hits)
         kept, failed = check_claims(
             split_claims(said),
+            question.resolved,
             evidence,
-            passages,
-            verifier,
-            context=question.resolved,
+            [h.paper for h in hits],
+            Verifier(self._library.embedder, self._snapshot.words.idf),
+            across=second is not None,
         )
-        return complete(kept, len(failed), question.resolved, evidence, idf), len(failed)
+        needed = [hits[0].paper, second.paper] if second is not None else []
+        return complete(kept, len(failed), question.resolved, evidence, needed, self._snapshot.words.idf), len(failed)
 
     def _deltas(self, messages: list[ChatMessage]) -> Generator[str, None, None]:
         """Pieces of the language model's text. Raises ModelError where it fails, whichever it is."""
+        with self._explained(), closing(cast(Any, self._llm.stream_chat(messages))) as responses:
+            for response in responses:
+                yield cast(ChatResponse, response).delta or ""
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Whatever a language model raises becomes a ModelError that names it."""
         try:
-            with closing(cast(Any, self._llm.stream_chat(messages))) as responses:
-                for response in responses:
-                    yield cast(ChatResponse, response).delta or ""
+            yield
         except CitewellError:
             raise
         except Exception as error:  # hosted models raise errors of their own client libraries

@@ -42,7 +42,9 @@ class Checker:
         papers = self._candidates(said, paper_id)
         library = self._retriever.library
         verifier = Verifier(library.embedder, library.snapshot().words.idf)
-        judgement = verifier.judge(said, [p for paper in papers for p in passages_of(paper)])
+        judgement = verifier.judge(
+            said, [p for paper in papers for p in passages_of(paper)], labels={p.paper_id: p.label for p in papers}
+        )
         joined = " ".join(p.text for p in judgement.support)
         kinds = {m.kind for m in mismatches(said, joined, context=joined)}
         speaks = judgement.coverage >= 0.5

@@ -14,9 +14,17 @@ from dataclasses import dataclass
 from rag.lexical import terms
 from rag.records import AnswerSentence, Citation, Evidence, Paper
 from rag.sentences import sentence_spans
-from rag.verify import Judgement, Passage, Verifier
+from rag.verify import Judgement, Passage, Verifier, passages_of
 
 _MARKERS = re.compile(r"\s*[\[【]\s*(\d+(?:\s*[,，;、–-]\s*\d+)*)\s*[\]】]")
+_COUNTS = {"two": 2, "three": 3, "four": 4, "following": 3}
+_ANNOUNCES = re.compile(
+    r"\b(two|three|four|following)\b(?:\s+[\w-]+){0,3}\s+(?:components?|modules?|regulari[sz]ers?|stages?|parts?|steps|"
+    r"strategies|innovations|ideas|axioms|reasons|culprits|subproblems|techniques|contributions|improvements|terms|"
+    r"challenges|bottlenecks|features|results|factors|settings)\b",
+    re.IGNORECASE,
+)
+_ASKS_LIST = re.compile(r"\b(which|what|name|list)\b|哪|什么", re.IGNORECASE)
 _LEAD = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
 
 
@@ -48,35 +56,57 @@ def split_claims(text: str) -> list[Claim]:
         line = _LEAD.sub("", line)
         for start, end in sentence_spans(line):
             raw = line[start:end]
-            numbers = [int(n) for m in _MARKERS.finditer(raw) for n in re.findall(r"\d+", m.group(1))]
-            bare = re.sub(r"\s+([.,;!?])", r"\1", _MARKERS.sub("", raw)).strip()
+            # no evidence has a number of more than six digits, and int() refuses some thousands of them
+            numbers = [int(n) for m in _MARKERS.finditer(raw) for n in re.findall(r"\d+", m.group(1)) if len(n) <= 6]
+            bare = re.sub(r"\s+([.,;!?])", r"\1", without_markers(raw)).strip()
             if re.search(r"\w", bare):
                 claims.append(Claim(bare, tuple(dict.fromkeys(numbers))))
     return claims
 
 
+def without_markers(text: str) -> str:
+    """``text`` with its markers taken out, also those that the taking out makes: ``[[1]2]``."""
+    while (less := _MARKERS.sub("", text)) != text:
+        text = less
+    return text
+
+
 def check_claims(
     claims: Sequence[Claim],
+    question: str,
     evidence: Sequence[Evidence],
-    passages: Sequence[Passage],
+    papers: Sequence[Paper],
     verifier: Verifier,
     *,
-    context: str,
+    across: bool = False,
 ) -> tuple[list[Checked], list[tuple[Claim, Judgement]]]:
-    """The claims that hold, in order, each once; and those that do not, with their judgements."""
+    """The claims that hold, in order, each once; and those that do not, with their judgements.
+
+    ``papers`` are those that may bear a claim out; ``across`` lets one claim rest on two of them. A claim that only
+    says the question again is taken for what its source says in its own words.
+    """
     by_number = {e.number: Passage(e.paper_id, e.start, e.end, e.text) for e in evidence}
+    passages = [p for paper in papers for p in passages_of(paper)]
+    labels = {paper.paper_id: paper.label for paper in papers}
     kept: list[Checked] = []
     failed = []
     for claim in claims:
         if any(_same(claim.text, k.text) for k in kept):
             continue
         preferred = [by_number[n] for n in claim.numbers if n in by_number]
-        judgement = verifier.judge(claim.text, passages, preferred=preferred, context=context)
+        judgement = verifier.judge(claim.text, passages, labels=labels, preferred=preferred, across=across)
         if judgement.verdict == "unsupported":
             failed.append((claim, judgement))
+        elif _echoes(claim.text, question):
+            kept += [c for c in [quote_of(judgement.support[0])] if all(c.text != k.text for k in kept)]
         else:
             kept.append(Checked(claim.text, judgement))
     return kept, failed
+
+
+def quote_of(passage: Passage) -> Checked:
+    """A sentence of a source as a sentence of the answer."""
+    return Checked(passage.text, Judgement("supported", 1.0, (passage,), coverage=1.0), quoted=True)
 
 
 def complete(
@@ -84,39 +114,69 @@ def complete(
     failed: int,
     question: str,
     evidence: Sequence[Evidence],
+    needed: Sequence[Paper],
     idf: Callable[[str], float],
     *,
     at_most: int = 2,
 ) -> list[Checked]:
-    """``kept`` and, as quotes, the evidence that the answer should have used and did not.
+    """``kept`` and, as quotes, what the answer should have used and did not; at most ``at_most`` and a few for claims
+    that failed.
 
-    A sentence is quoted where it holds words of the question that the answer left out, or where it is the likeliest
-    evidence and nothing of the answer rests on it; a claim that failed makes room for one more.
+    A sentence is quoted where it holds words of the question that the answer left out; where it is the likeliest
+    evidence and nothing of the answer rests on it; where it is the best of a paper that the question needs
+    (``needed``) and the answer passes over; and where a source announces what it then lists ("two modules").
     """
     answer = list(kept)
     wanted = {t: idf(t) for t in set(terms(question))}
     total = sum(wanted.values()) or 1.0
     ranked = sorted(evidence, key=lambda e: (-e.score, e.number))
-    limit = at_most + (1 if failed else 0)
-    for place, item in enumerate(ranked):
-        if sum(c.quoted for c in answer) >= limit:
+    limit = at_most + min(failed, 1)
+
+    def room() -> bool:
+        return sum(c.quoted for c in answer) < limit
+
+    def uses(item: Evidence) -> bool:
+        return any(_overlaps(item, p) for c in answer for p in c.judgement.support)
+
+    for paper in needed:
+        best = next((e for e in ranked if e.paper_id == paper.paper_id), None)
+        if best and room() and not any(p.paper_id == paper.paper_id for c in answer for p in c.judgement.support):
+            answer.append(quote_of(_passage(best)))
+    for item in ranked:
+        if not room():
             break
         said = set(terms(" ".join(c.text for c in answer)))
         held = set(terms(item.text))
         missed = sum(w for t, w in wanted.items() if t in held and t not in said) / total
-        used = any(_overlaps(item, p) for c in answer for p in c.judgement.support)
         expressed = len(held & said) / (len(held) or 1)
-        bar = 0.12 if used else 0.10
-        unused_best = not used and place < (2 if item.score >= 0.5 else 1) and item.score >= 0.3
-        if expressed < 0.85 and (not answer or unused_best or (missed >= bar and item.score >= 0.15)):
-            support = Passage(item.paper_id, item.start, item.end, item.text)
-            answer.append(Checked(item.text, Judgement("supported", 1.0, (support,)), quoted=True))
-    return answer
+        unused_best = item in ranked[:2] and item.score >= 0.3 and not uses(item)
+        if expressed < 0.85 and (not answer or unused_best or (missed >= 0.12 and item.score >= 0.15)):
+            answer.append(quote_of(_passage(item)))
+    return _with_lists(answer, question, evidence)
 
 
-def cited(
-    checked: Sequence[Checked], papers: Mapping[str, Paper]
-) -> tuple[list[AnswerSentence], list[Citation]]:
+def _with_lists(answer: Sequence[Checked], question: str, evidence: Sequence[Evidence]) -> list[Checked]:
+    """Where the answer rests on a sentence that announces a list, and the question asks for it, the sentences after it
+    that say what is on the list, as far as they are evidence."""
+    if not _ASKS_LIST.search(question):
+        return list(answer)
+    out = list(answer)
+    for item in answer:
+        for support in item.judgement.support[:1]:
+            announced = _ANNOUNCES.search(support.text)
+            if not announced:
+                continue
+            after = sorted(
+                (e for e in evidence if e.paper_id == support.paper_id and e.start >= support.end),
+                key=lambda e: e.start,
+            )
+            for e in after[: _COUNTS[announced.group(1).lower()]]:
+                if not any(_overlaps(e, p) for c in out for p in c.judgement.support):
+                    out.append(quote_of(_passage(e)))
+    return out
+
+
+def cited(checked: Sequence[Checked], papers: Mapping[str, Paper]) -> tuple[list[AnswerSentence], list[Citation]]:
     """Sentences with markers numbered in order of appearance, and the citations they point to."""
     markers: dict[Passage, int] = {}
     sentences = []
@@ -145,6 +205,16 @@ def written(sentences: Sequence[AnswerSentence]) -> str:
         else:
             parts.append(f"{text} {marks}")
     return " ".join(parts)
+
+
+def _passage(item: Evidence) -> Passage:
+    return Passage(item.paper_id, item.start, item.end, item.text)
+
+
+def _echoes(claim: str, question: str) -> bool:
+    """Whether a claim says next to nothing that the question does not say already."""
+    said = set(terms(claim))
+    return len(said - set(terms(question))) <= 0.2 * len(said)
 
 
 def _same(one: str, other: str) -> bool:

@@ -145,9 +145,7 @@ def _index(args: argparse.Namespace, config: Config) -> int:
     from rag.contract import report_json
 
     with _bar() as progress:
-        report = sync_library(
-            config, args.paths, rebuild=args.rebuild, dry_run=args.dry_run, on_progress=progress
-        )
+        report = sync_library(config, args.paths, rebuild=args.rebuild, dry_run=args.dry_run, on_progress=progress)
     if args.json:
         _print_json(report_json(report))
         return 0
@@ -325,7 +323,9 @@ def _models(args: argparse.Namespace, config: Config) -> int:
             return 0
         for state in states:
             present = "present" if state.present else "not fetched"
-            print(f"{state.name:30} {state.kind:10} {state.size / 1e6:7.0f} MB  {state.licence:12} {present}  {state.note}")
+            print(
+                f"{state.name:30} {state.kind:10} {state.size / 1e6:7.0f} MB  {state.licence:12} {present}  {state.note}"
+            )
         return 0
     if args.action == "verify":
         checks = models.verify(args.name, config.cache)
@@ -338,7 +338,11 @@ def _models(args: argparse.Namespace, config: Config) -> int:
         return 0
     wanted = [args.name] if args.name else [config.embedder] + ([] if config.llm_url else [config.llm])
     for name in wanted:
-        path = models.pull(name, cache=config.cache) if models.is_registered(name) else models.resolve(name, cache=config.cache)
+        path = (
+            models.pull(name, cache=config.cache)
+            if models.is_registered(name)
+            else models.resolve(name, cache=config.cache)
+        )
         if not args.json:
             print(f"{name}: {path}")
     if args.json:
@@ -374,7 +378,7 @@ def _batch(args: argparse.Namespace, key: str) -> list[Json]:
 
 
 def _opened(name: str) -> TextIO:
-    return sys.stdin if name == "-" else open(name, encoding="utf-8-sig")  # noqa: SIM115  (closed by the caller)
+    return sys.stdin if name == "-" else open(name, encoding="utf-8-sig")
 
 
 def _lines(file: TextIO, name: str, key: str) -> Iterator[Json]:
@@ -401,7 +405,7 @@ def _each(items: list[Json], work: Callable[[Json], Json]) -> int:
             result = {"error": str(error)}
         _print_json({"id": item["id"], **result})
     if failed:
-        print(f"citewell: {failed} of {len(items)} lines failed; see their \"error\"", file=sys.stderr)
+        print(f'citewell: {failed} of {len(items)} lines failed; see their "error"', file=sys.stderr)
     return 1 if failed else 0
 
 

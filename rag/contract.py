@@ -58,7 +58,13 @@ def answer_json(answer: Answer) -> Json:
         "status": answer.status,
         "answer": answer.text,
         "sentences": [
-            {"text": s.text, "verdict": s.verdict, "citations": list(s.citations), "reason": s.reason, "quoted": s.quoted}
+            {
+                "text": s.text,
+                "verdict": s.verdict,
+                "citations": list(s.citations),
+                "reason": s.reason,
+                "quoted": s.quoted,
+            }
             for s in answer.sentences
         ],
         "citations": [citation_json(c) for c in answer.citations],

@@ -56,7 +56,9 @@ def _space(config: Config) -> Finding:
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(folder).free
-    return Finding("disk", free > _NEEDED_FREE, f"{free / 1e9:.1f} GB free at {folder} (3 GB are needed for the models)")
+    return Finding(
+        "disk", free > _NEEDED_FREE, f"{free / 1e9:.1f} GB free at {folder} (3 GB are needed for the models)"
+    )
 
 
 def _models(config: Config) -> list[Finding]:

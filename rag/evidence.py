@@ -46,7 +46,8 @@ _PARTS = re.compile(
 )
 _COMPARES = re.compile(
     r"\b(both|each|respectively|compar\w+|versus|vs|differ\w*|whereas|two papers|in common|shared? by|"
-    r"(?:and|while|whereas) (?:how|what|which|the one)|alike|unlike)\b|分别|相比|区别|不同|共同|两", re.IGNORECASE
+    r"(?:and|while|whereas) (?:how|what|which|the one)|alike|unlike)\b|分别|相比|区别|不同|共同|两",
+    re.IGNORECASE,
 )
 _TOKEN_FACTOR = 1.15
 """The language model's tokens to the embedder's, on abstracts."""
@@ -58,6 +59,11 @@ def parts_of(question: str) -> list[str]:
     """The parts a question asks about, each of three words or more; the question itself where it has but one."""
     parts = [p.strip() for p in _PARTS.split(question) if len(p.split()) >= 3]
     return parts if len(parts) > 1 else [question]
+
+
+def asks_figure(question: str) -> bool:
+    """Whether a figure is asked for: "how much", "what fraction", "多少"."""
+    return bool(_ASKS_FIGURE.search(question))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +98,7 @@ class EvidencePicker:
         asked, part_vectors, sentences = vectors[0], vectors[1 : 1 + len(parts)], vectors[1 + len(parts) :]
         wanted = {t: self._idf(t) for t in set(terms(question))}
         total = sum(wanted.values()) or 1.0
-        asks = bool(_ASKS_FIGURE.search(question))
+        asks = asks_figure(question)
         own = np.split(sentences, np.cumsum([len(row) for row in passages])[:-1]) if passages else []
         fits = [_fit(hit, vectors @ asked) for hit, vectors in zip(hits, own, strict=True)]
         rows: list[list[float]] = []

@@ -12,13 +12,44 @@ from rag.fold import plain
 from rag.lexical import terms
 
 _NUMBER = re.compile(r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?|(?<=[A-Za-z]-)\d+(?:\.\d+)?")
-_SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9, "billion": 1e9, "万": 1e4, "亿": 1e8}
+_SCALES = {
+    "k": 1e3,
+    "thousand": 1e3,
+    "m": 1e6,
+    "million": 1e6,
+    "b": 1e9,
+    "bn": 1e9,
+    "billion": 1e9,
+    "万": 1e4,
+    "亿": 1e8,
+}
 _SCALE = re.compile(r"\s?(million|billion|thousand|bn|k|m|b|万|亿)(?![a-z])", re.IGNORECASE)
 _WORDS = {
     w: str(n)
     for n, w in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen twenty".split()
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+            "twenty",
+        ]
     )
 }
 _WORDS.update({"half": "2", "twice": "2", "double": "2", "doubles": "2", "doubling": "2", "triple": "3", "single": "1"})
@@ -34,8 +65,14 @@ _PLAIN_NEGATION = re.compile(r"\b(?:not|never|cannot|no|neither|nor|none)\b|n't\
 _OPPOSITES = tuple(
     (re.compile(rf"\b(?:{a})\b", re.IGNORECASE), re.compile(rf"\b(?:{b})\b", re.IGNORECASE))
     for a, b in (
-        (r"outperform\w*|surpass\w*|exceed\w*|beats?|better", r"underperform\w*|worse\w*|falls? short|trails?|lags?|inferior"),
-        (r"increas\w*|rais\w*|rises?|grow\w*|higher|gains?|boost\w*|more", r"decreas\w*|reduc\w*|lower\w*|drops?|shrink\w*|declin\w*|less|fewer"),
+        (
+            r"outperform\w*|surpass\w*|exceed\w*|beats?|better",
+            r"underperform\w*|worse\w*|falls? short|trails?|lags?|inferior",
+        ),
+        (
+            r"increas\w*|rais\w*|rises?|grow\w*|higher|gains?|boost\w*|more",
+            r"decreas\w*|reduc\w*|lower\w*|drops?|shrink\w*|declin\w*|less|fewer",
+        ),
         (r"faster|speed\w*|accelerat\w*|quicker", r"slower|slow\w*|decelerat\w*"),
         (r"improv\w*|enhanc\w*|strengthen\w*", r"degrad\w*|worsen\w*|harm\w*|hurt\w*|weaken\w*|deteriorat\w*"),
         (r"larger|bigger|greater|large", r"smaller|small|tiny"),
@@ -47,7 +84,33 @@ _OPPOSITES = tuple(
         (r"before|early|earlier", r"after|late|later"),
     )
 )
-_ORDINARY = frozenset("i we it a the this that these those in on for and or of to by with as at is are be".split())
+_ORDINARY = frozenset(
+    [
+        "i",
+        "we",
+        "it",
+        "a",
+        "the",
+        "this",
+        "that",
+        "these",
+        "those",
+        "in",
+        "on",
+        "for",
+        "and",
+        "or",
+        "of",
+        "to",
+        "by",
+        "with",
+        "as",
+        "at",
+        "is",
+        "are",
+        "be",
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +126,9 @@ def numbers(text: str) -> set[str]:
     readable = _MARKER.sub(" ", plain(text))
     found = set()
     for match in _NUMBER.finditer(readable):
-        value = float(match.group().replace(",", "").replace("−", "-").rstrip(".")) if match.group().strip("-−,") else 0.0
+        value = (
+            float(match.group().replace(",", "").replace("−", "-").rstrip(".")) if match.group().strip("-−,") else 0.0
+        )
         found.add(_canonical(value))
         scale = _SCALE.match(readable, match.end())
         if scale:
@@ -102,7 +167,11 @@ def _bare(word: str) -> str:
     low = word.lower()
     for ending in ("'s", "’s"):
         low = low.removesuffix(ending)
-    return low[:-1] if low.endswith("s") and len(low) > 3 and word[-1] == "s" and any(c.isupper() for c in word[1:]) else low
+    return (
+        low[:-1]
+        if low.endswith("s") and len(low) > 3 and word[-1] == "s" and any(c.isupper() for c in word[1:])
+        else low
+    )
 
 
 def mismatches(sentence: str, support: str, *, context: str = "", loose: bool = False) -> list[Mismatch]:
@@ -130,7 +199,9 @@ def _rounds(figure: str, known: set[str]) -> bool:
     """Whether ``figure`` is a rounding of a known one: 120,845 said as 121,000 or 7.64 as 7.6."""
     value = float(figure)
     digits = len(figure.replace(".", "").strip("0").lstrip("-")) or 1
-    return digits >= 2 and any(value and f"{float(k):.{digits}g}" == f"{value:.{digits}g}" and float(k) != value for k in known)
+    return digits >= 2 and any(
+        value and f"{float(k):.{digits}g}" == f"{value:.{digits}g}" and float(k) != value for k in known
+    )
 
 
 def _squeezed(text: str) -> str:

@@ -1,7 +1,7 @@
 """The values that travel through Citewell, all frozen; this module imports nothing of ours.
 
-    file -> SourceRecord -> Paper -> Chunk -> index
-    question -> Hit -> Evidence -> text -> AnswerSentence + Citation -> Answer
+file -> SourceRecord -> Paper -> Chunk -> index
+question -> Hit -> Evidence -> text -> AnswerSentence + Citation -> Answer
 """
 
 from __future__ import annotations

@@ -50,7 +50,10 @@ def resolve(question: str, history: Sequence[Turn], labels: Sequence[str], llm: 
     if not follows:
         return Question(question, english, language, follows=False)
     said = _one_line(llm, standalone_prompt(english, history, labels), max_tokens=80)
-    known = names(" ".join([english, *labels, *(f"{t.question} {t.answer}" for t in history)]))
+    # "of": the first word of a label is a name too, which names() cannot tell at the beginning of a sentence
+    known = names(
+        " ".join([english, *(f"of {label}" for label in labels), *(f"{t.question} {t.answer}" for t in history)])
+    )
     wanted = set(terms(_POINTS_BACK.sub(" ", english)))
     kept = len(wanted & set(terms(said))) >= 0.7 * len(wanted)
     if not (said and kept and names(said) <= known and len(said) < 4 * len(english) + 200):
@@ -58,8 +61,13 @@ def resolve(question: str, history: Sequence[Turn], labels: Sequence[str], llm: 
     return Question(question, said, language, follows=True)
 
 
+def points_back(question: str) -> bool:
+    """Whether a question holds words that stand for something said before: "it", "the second one", "呢"."""
+    return bool(_POINTS_BACK.search(question))
+
+
 def _leans(question: str) -> bool:
-    return bool(_POINTS_BACK.search(question)) or len(set(terms(question))) < 3
+    return points_back(question) or len(set(terms(question))) < 3
 
 
 def _translated(question: str, llm: LLM) -> str:
@@ -71,4 +79,4 @@ def _translated(question: str, llm: LLM) -> str:
 def _one_line(llm: LLM, messages: list[ChatMessage], *, max_tokens: int) -> str:
     content = llm.chat(messages, max_tokens=max_tokens).message.content or ""
     lines = [line.strip() for line in content.splitlines() if line.strip()]
-    return lines[0].strip("\"“”") if lines else ""
+    return lines[0].strip('"“”') if lines else ""

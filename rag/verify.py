@@ -9,7 +9,7 @@ disagrees, since those are what small models get wrong and what no similarity sh
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -28,7 +28,9 @@ FEATURES = ("cosine", "coverage", "names", "numbers", "mismatches", "polarity", 
 
 _WORTH_A_CITATION = 0.28
 """What a further passage must bring of a sentence, as a share of it, to be cited as well."""
-_FILLER = frozenset(terms("work paper propose method approach show introduce present result framework use based study author"))
+_FILLER = frozenset(
+    terms("work paper propose method approach show introduce present result framework use based study author")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,31 +79,36 @@ class Verifier:
         sentence: str,
         passages: Sequence[Passage],
         *,
+        labels: Mapping[str, str],
         preferred: Sequence[Passage] = (),
-        context: str = "",
-        translated: str = "",
+        across: bool = False,
     ) -> Judgement:
         """The verdict on ``sentence`` by the best of ``passages``.
 
-        ``preferred`` ones, those the writer names as its source, win where others are no better. ``context`` holds
-        what else the sentence may name: the question, the labels. ``translated`` is the sentence in the library's
-        language where it was written in another; figures are then compared on the original.
+        ``preferred`` ones, those the writer names as its source, win where others are no better. A name must stand in
+        the papers that bear the sentence out, or be the label of one (``labels``, by paper id). ``across`` allows a
+        sentence to rest on two papers; else half of it could be borne out by a paper that speaks of something else.
         """
         if not passages:
             return Judgement("unsupported", 0.0, (), "the library holds nothing to bear it out")
-        said = translated or sentence
-        support = self._support(said, passages, preferred)
+        support = self._support(sentence, passages, preferred, across)
         papers = {p.paper_id for p in support}
         # a name may stand anywhere in the papers that bear the sentence out
-        around = " ".join([context, *(p.text for p in passages if p.paper_id in papers)])
+        around = " ".join([*(labels[i] for i in papers), *(p.text for p in passages if p.paper_id in papers)])
         joined = " ".join(p.text for p in support)
-        found = mismatches(said, joined, context=around)
-        row = self.features(said, support, found)
+        found = mismatches(sentence, joined, context=around)
+        others = " ".join(label for i, label in labels.items() if i not in papers)
+        found = [
+            Mismatch("paper", m.detail) if m.kind == "name" and m.detail in names(f": {others}") else m for m in found
+        ]
+        row = self.features(sentence, support, found)
         score = self.score(row)
         coverage = float(row[FEATURES.index("coverage")])
         return Judgement(*_verdict(score, found), support=support, reason=_reason(score, found), coverage=coverage)
 
-    def _support(self, said: str, passages: Sequence[Passage], preferred: Sequence[Passage]) -> tuple[Passage, ...]:
+    def _support(
+        self, said: str, passages: Sequence[Passage], preferred: Sequence[Passage], across: bool
+    ) -> tuple[Passage, ...]:
         """The best passage, then up to two more, each only if it brings what the sentence says and is missing yet."""
         wanted = self._wanted(said)
         total = sum(wanted.values()) or 1.0
@@ -131,10 +138,11 @@ class Verifier:
             have_names = set().union(*(has_names[i] for i in chosen))
 
             def gain(i: int) -> float:
-                same = passages[i].paper_id in {passages[j].paper_id for j in chosen}  # noqa: B023
+                same = passages[i].paper_id in {passages[j].paper_id for j in chosen}
                 return worth(i, have, have_figures, have_names) - (0.0 if same else 0.08)  # noqa: B023
 
-            rest = [i for i in range(len(passages)) if i not in chosen]
+            own = passages[first].paper_id
+            rest = [i for i, p in enumerate(passages) if i not in chosen and (across or p.paper_id == own)]
             best = max(rest, key=lambda i: (gain(i), -i), default=None)
             if best is None or gain(best) < _WORTH_A_CITATION or cosines[best] < 0.2:
                 break
@@ -159,7 +167,7 @@ class Verifier:
                 coverage,
                 len(names(said) & names(joined)) / (len(names(said)) or 1),
                 len(numbers(said) & numbers(joined)) / (len(numbers(said)) or 1),
-                min(kinds.count("number") + kinds.count("name"), 3),
+                min(kinds.count("number") + kinds.count("name") + kinds.count("paper"), 3),
                 min(kinds.count("negation") + kinds.count("direction"), 2),
                 len(support),
             ]
@@ -175,7 +183,7 @@ class Verifier:
 def _verdict(score: float, found: Sequence[Mismatch]) -> tuple[Verdict, float]:
     low, high = _model()["thresholds"]
     kinds = {m.kind for m in found}
-    if kinds & {"number", "negation", "direction"} or score < low:
+    if kinds & {"number", "negation", "direction", "paper"} or score < low:
         return "unsupported", min(score, 0.49)
     if "name" in kinds or score < high:
         return "partial", score
@@ -186,6 +194,7 @@ def _reason(score: float, found: Sequence[Mismatch]) -> str:
     told = {
         "number": "the figure {} is not in the source",
         "name": "the name {} is not in the source",
+        "paper": "the source is not about {}",
         "negation": "the source does not agree on the negation ({})",
         "direction": "the source says the opposite of “{}”",
     }

@@ -45,7 +45,11 @@ class Preparation:
         """The engine, as soon as it is there. Raises CitewellError when it will not be."""
         self._done.wait()
         if self._engine is None:
-            raise self._fault if isinstance(self._fault, CitewellError) else IndexStateError(f"could not start: {self._fault}")
+            raise (
+                self._fault
+                if isinstance(self._fault, CitewellError)
+                else IndexStateError(f"could not start: {self._fault}")
+            )
         return self._engine
 
     def _run(self) -> None:
@@ -62,7 +66,9 @@ class Preparation:
         config = self._config
         for name in (config.embedder, *(() if config.llm_url else (config.llm,))):
             self._words = f"Looking for the model {name}"
-            models.resolve(name, cache=config.cache, on_progress=lambda done, total, n=name: self._fetching(n, done, total))  # type: ignore[misc]
+            models.resolve(
+                name, cache=config.cache, on_progress=lambda done, total, n=name: self._fetching(n, done, total)
+            )  # type: ignore[misc]
         if self._sources:
             self._words = "Reading the papers"
             sync_library(config, self._sources, on_progress=self._indexing)

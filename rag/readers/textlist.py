@@ -68,9 +68,7 @@ def _split(text: str) -> list[str]:
 def _are_titles(blocks: list[str], headings: list[bool]) -> bool:
     """Whether the headings are the titles of the abstracts that follow them rather than of the list."""
     above = [
-        blocks[position]
-        for position in range(len(blocks) - 1)
-        if headings[position] and not headings[position + 1]
+        blocks[position] for position in range(len(blocks) - 1) if headings[position] and not headings[position + 1]
     ]
     abstracts = headings.count(False)
     if not above or len(set(above)) < len(above):

@@ -121,7 +121,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass
 class Call:
-    """What the scripted model was asked, and how far it got; ``task`` is answer, standalone, to-english or from-english."""
+    """What the scripted model was asked for (answer, standalone, to-english, from-english), and how far it got."""
 
     task: str
     messages: list[ChatMessage]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag.cite import Checked, Claim, check_claims, cited, complete, split_claims, written
@@ -57,6 +57,7 @@ def test_raw_text_is_split_into_sentences_and_the_evidence_they_name(raw: str, c
 
 
 @given(st.lists(st.sampled_from(["[", "]", "【", "】", "1", "23", ",", " ", ".", "a", "B", "\n", "-", "[7]", "句。"]), max_size=25))
+@example(pieces=["a", "[", "[1]", "2", "]", "."])
 def test_no_marker_is_left_in_a_claim(pieces: list[str]) -> None:
     for claim in split_claims("".join(pieces)):
         assert not re.search(r"[\[【]\s*\d+\s*[\]】]", claim.text)

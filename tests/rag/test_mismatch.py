@@ -98,14 +98,9 @@ def test_polarity_is_left_out_between_languages() -> None:
     assert mismatches("它把 FID 提高到 1.62。", "It raises FID to 1.26.", loose=True) == [Mismatch("number", "1.62")]
 
 
-def test_no_sentence_of_the_seeds_disagrees_with_itself_or_its_abstract(seeds_library: Library) -> None:
-    wrong = {
-        passage.text: found
-        for paper in seeds_library.papers()
-        for passage in passages_of(paper)
-        if (found := mismatches(passage.text, passage.text) + mismatches(passage.text, paper.abstract))
-    }
-    assert wrong == {}
+def test_no_sentence_of_the_seeds_disagrees_with_itself(seeds_library: Library) -> None:
+    sentences = [passage.text for paper in seeds_library.papers() for passage in passages_of(paper)]
+    assert {s: found for s in sentences if (found := mismatches(s, s))} == {}
 
 
 @given(st.text(max_size=60), st.text(max_size=60))

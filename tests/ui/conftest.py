@@ -1,12 +1,14 @@
 # ruff: noqa: E501
-"""A scripted engine for the page, and the records it hands out."""
+"""A scripted engine for the page, the records it hands out, and the browser that looks at it."""
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -187,3 +189,53 @@ def script(question: str, resolved: str, hits: tuple[Hit, ...]) -> Answer:
 @pytest.fixture
 def engine() -> FakeEngine:
     return FakeEngine()
+
+
+ARGUMENTS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+]
+
+
+def chromium() -> str | None:
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    if chromium() is None:
+        pytest.skip("no chromium here; 'apt-get install chromium' brings it")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens an address in a profile of its own; fails if the page asked anyone but this machine, or broke."""
+    contexts = []
+    outside: list[str] = []
+    broken: list[str] = []
+
+    def open_page(url: str, *, width: int = 1440, height: int = 900, scheme: str = "light") -> Any:
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        context.on("request", lambda request: outside.append(request.url) if is_outside(request.url) else None)
+        page.on("pageerror", lambda error: broken.append(str(error)))
+        page.goto(url)
+        page.wait_for_selector(".cw-chip", timeout=30_000)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert outside == []
+    assert broken == []
+
+
+def is_outside(url: str) -> bool:
+    return not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "about:"))

@@ -17,16 +17,6 @@ from ui.app import EMPTY_QUESTION, build_page, start
 
 QUESTION = "How does FiedlerPrune take cross-layer dependencies into account?"
 EXAMPLE = "Which method needs no training?"
-ARGUMENTS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
-]
-
-
-def chromium() -> str | None:
-    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
 @contextlib.contextmanager
 def served(get_engine: Callable[[], Any], **options: Any) -> Iterator[str]:
     page = build_page(get_engine, examples=lambda: [EXAMPLE, "哪种方法无需训练?"], **options)
@@ -35,46 +25,6 @@ def served(get_engine: Callable[[], Any], **options: Any) -> Iterator[str]:
         yield url
     finally:
         page.close(verbose=False)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if chromium() is None:
-        pytest.skip("no chromium here; 'apt-get install chromium' brings it")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def opened(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Opens an address in a profile of its own; fails if the page asked anyone but this machine, or broke."""
-    contexts = []
-    outside: list[str] = []
-    broken: list[str] = []
-
-    def open_page(url: str, *, width: int = 1440, height: int = 900, scheme: str = "light") -> Any:
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
-        contexts.append(context)
-        page = context.new_page()
-        context.on("request", lambda request: outside.append(request.url) if is_outside(request.url) else None)
-        page.on("pageerror", lambda error: broken.append(str(error)))
-        page.goto(url)
-        page.wait_for_selector(".cw-chip", timeout=30_000)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert outside == []
-    assert broken == []
-
-
-def is_outside(url: str) -> bool:
-    return not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "about:"))
 
 
 def ask(page: Any, question: str) -> None:
