@@ -30,15 +30,16 @@ def measure_answers(
     limit: int | None = None,
     fresh: bool = False,
     llm: Callable[[Config], LLM] = load_llm,
+    threshold: float | None = None,
 ) -> Json:
     """Asks the questions of the file ``path`` and returns summary and records, with what they were made with.
 
-    ``limit`` takes that many, spread evenly over those chosen. Raises CitewellError for a bad file, and where the
+    ``threshold`` is as in ``CitewellQueryEngine``. ``limit`` takes that many, spread evenly over those chosen. Raises CitewellError for a bad file, and where the
     questions name papers that the library does not hold.
     """
     questions = load_questions(path)
     chosen = spread(select(questions, split=split, kinds=kinds), limit)
-    asker = Asker(config, fresh=fresh, llm=llm)
+    asker = Asker(config, fresh=fresh, llm=llm, threshold=threshold)
     require_papers(chosen, asker.papers.keys(), config.library)
     records = [score(question, asker.ask(question), asker.papers) for question in progress(chosen, "questions")]
     return {

@@ -37,9 +37,19 @@ class Asker:
     """
 
     def __init__(
-        self, config: Config, *, fresh: bool = False, llm: Callable[[Config], LLM] = load_llm, code: str | None = None
+        self,
+        config: Config,
+        *,
+        fresh: bool = False,
+        llm: Callable[[Config], LLM] = load_llm,
+        code: str | None = None,
+        threshold: float | None = None,
     ) -> None:
-        """``fresh`` asks everything anew (once). Raises IndexStateError where the library was not indexed."""
+        """``fresh`` asks everything anew (once); ``threshold`` is as in ``CitewellQueryEngine``.
+
+        Raises IndexStateError where the library was not indexed.
+        """
+        self._threshold = threshold
         self._config = config
         self._fresh = fresh
         self._load_llm = llm
@@ -56,6 +66,7 @@ class Asker:
             "evidence_tokens": config.evidence_tokens,
             "papers": config.papers,
             "code": code or code_print(),
+            **({} if threshold is None else {"threshold": threshold}),
         }
 
     @cached_property
@@ -74,7 +85,7 @@ class Asker:
 
     @cached_property
     def engine(self) -> CitewellQueryEngine:
-        return open_engine(self._config, llm=lambda config: self.llm)
+        return open_engine(self._config, llm=lambda config: self.llm, threshold=self._threshold)
 
     def ask(self, question: Question) -> Json:
         """The answer, in the form of the command line with "kept" (whether it was on disk); after its history."""
@@ -91,7 +102,7 @@ class Asker:
             answer = self.engine.ask(question, history=history)
         except QuestionError as error:
             return {**_NOTHING, "question": question, "resolved_question": question, "error": str(error), "kept": False}
-        found = answer_json(answer) | {"confidence": answer.confidence}
+        found = answer_json(answer) | {"confidence": answer.confidence, "signals": answer.signals}
         if getattr(self.llm, "replayed", 0) > replayed:
             found["timings_ms"] = {}  # what a record took says nothing of the model
         found["nearest"] = [{k: v for k, v in hit.items() if k != "text"} for hit in found["nearest"]]
@@ -153,6 +164,7 @@ _NOTHING: dict[str, Any] = {
     "nearest": [],
     "confidence": 0.0,
     "reason": "error",
+    "signals": {},
     "timings_ms": {},
     "llm": "",
     "index": "",

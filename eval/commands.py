@@ -51,6 +51,10 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     report.add_argument("results", metavar="RESULTS.json", type=Path, help="what 'citewell eval answers --out' wrote")
     report.add_argument("-o", "--out", metavar="FILE.html", type=Path, default=Path("report.html"), help="the page")
 
+    fit = command("fit", _fit, "fit a model that ships with Citewell on the tuning questions, and put it in place")
+    fit.add_argument("model", choices=["evidence", "confidence"], help="which one")
+    with_questions(fit)
+
     bench = command("bench", _bench, "time search and answers, warm")
     with_questions(bench)
     bench.add_argument("--limit", metavar="N", type=int, default=20, help="how many questions to answer (default: 20)")
@@ -127,4 +131,33 @@ def _bench(args: argparse.Namespace, config: Config) -> int:
     if args.out:
         write_json(args.out, results)
     print(print_times(results))
+    return 0
+
+
+def _fit(args: argparse.Namespace, config: Config) -> int:
+    from importlib.resources import files
+
+    from eval.fit import fit_confidence, fit_evidence, write_model
+    from eval.questions import default_questions, load_questions, select
+
+    path = args.questions or default_questions()
+    split = "tune" if args.split == "all" else args.split
+    root = Path(str(files("rag")))
+    if args.model == "evidence":
+        from rag.build import open_library
+        from rag.retrieve import CitewellRetriever
+
+        kinds = ("single", "paraphrase", "late", "two-paper")
+        asked = select(load_questions(path), split=split, kinds=kinds)
+        text = fit_evidence(
+            CitewellRetriever(open_library(config)), [(q.question, q.papers, q.evidence) for q in asked]
+        )
+        target = args.out or root / "evidence.json"
+    else:
+        from eval.answers import measure_answers
+
+        text = fit_confidence(measure_answers(config, path, split=split, threshold=0.0)["records"])
+        target = args.out or root / "abstain.json"
+    write_model(target, text)
+    print(f"fitted on the {split} questions: {target}")
     return 0

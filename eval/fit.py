@@ -1,4 +1,4 @@
-"""Fitting the small models that the library ships: evidence.json, from the tuning questions of the seeds.
+"""Fitting the small models that the library ships, evidence.json and abstain.json, on the tuning questions.
 
 Each is a logistic regression with an L2 penalty, found by L-BFGS; small enough to read, and the same at every run.
 """
@@ -8,13 +8,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from rag import evidence
+from eval.results import Json
+from rag import abstain, evidence
 from rag.evidence import EvidencePicker
 from rag.lexical import terms
 from rag.retrieve import CitewellRetriever
@@ -54,6 +56,33 @@ def fit_evidence(retriever: CitewellRetriever, asked: Sequence[tuple[str, Sequen
         scale=scale.round(5),
         weights=weights.round(4),
         bias=[round(bias, 4)],
+    )
+
+
+def fit_confidence(records: Sequence[Json], *, refuse: float = 0.95) -> str:
+    """The weights of the confidence and its threshold, as JSON, from scored answers made with threshold 0.
+
+    The label of an answer is whether it is right; an unanswerable question has no right answer. The threshold is the
+    lowest that refuses the share ``refuse`` of the unanswerable ones among them.
+    """
+    asked = [r for r in records if r["signals"]]
+    features = np.array([[r["signals"][name] for name in abstain.FEATURES] for r in asked])
+    labels = np.array([float(r["right"]) for r in asked])
+    mean, scale = features.mean(axis=0), features.std(axis=0) + 1e-9
+    weights, bias = logistic((features - mean) / scale, labels, penalty=8.0)
+    raw = weights / scale
+    offset = bias - float(raw @ mean)
+    scores = 1.0 / (1.0 + np.exp(-(features @ raw + offset)))
+    unanswerable = np.sort(scores[[not r["papers"] for r in asked]])
+    allowed = int((1.0 - refuse) * sum(not r["papers"] for r in records))
+    threshold = float(unanswerable[max(len(unanswerable) - allowed - 1, 0)]) if len(unanswerable) else 0.0
+    current = json.loads(files("rag").joinpath("abstain.json").read_text(encoding="utf-8"))
+    return _model_json(
+        features=list(abstain.FEATURES),
+        weights=raw.round(4),
+        bias=[round(offset, 4)],
+        threshold=[round(min(max(threshold + 1e-4, 0.05), 0.95), 4)],
+        hopeless=current["hopeless"],
     )
 
 

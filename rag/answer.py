@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import Any, cast
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -27,6 +28,8 @@ from rag.resolve import Question, resolve
 from rag.retrieve import CitewellRetriever, check_question, node_of
 from rag.verify import Verifier
 
+_CARRIED = 0.1
+"""What it is worth to a paper that the last answer rests on it, where the question leans on that answer."""
 _ABSTENTIONS = {
     "not-in-library": {
         "English": "The library holds no answer to this question.",
@@ -50,14 +53,24 @@ class CitewellQueryEngine(BaseQueryEngine):
     between calls, so threads may share it: a conversation's earlier turns are an argument.
     """
 
-    def __init__(self, retriever: CitewellRetriever, llm: LLM, *, evidence_tokens: int = 260, papers: int = 6) -> None:
-        """``evidence_tokens`` bounds the evidence of a prompt; ``papers`` is how many are looked at for an answer."""
+    def __init__(
+        self,
+        retriever: CitewellRetriever,
+        llm: LLM,
+        *,
+        evidence_tokens: int = 260,
+        papers: int = 6,
+        threshold: float | None = None,
+    ) -> None:
+        """``evidence_tokens`` bounds the evidence of a prompt; ``papers`` is how many are looked at for an answer;
+        ``threshold`` is the confidence from which to answer, where it is not to be the fitted one (0: always)."""
         super().__init__(callback_manager=CallbackManager([]))
         self.library = retriever.library
         self._retriever = retriever
         self._llm = llm
         self._evidence_tokens = evidence_tokens
         self._papers = papers
+        self._threshold = abstain.threshold() if threshold is None else threshold
 
     def ask(self, question: str, *, history: Sequence[Turn] = ()) -> Answer:
         """The checked answer. Raises QuestionError for a question that cannot be asked, ModelError when the language
@@ -97,6 +110,7 @@ class _Run:
         self._history = history
         self._started = time.monotonic()
         self._timings: dict[str, float] = {}
+        self._signals: dict[str, float] = {}
         self._snapshot = engine.library.snapshot()
         self._picker = EvidencePicker(engine.library.embedder, self._snapshot.words.idf)
 
@@ -144,7 +158,8 @@ class _Run:
             question.resolved, hits, evidence, checked, failed, self._snapshot, self._library.embedder
         )
         confidence = abstain.confidence(row)
-        if not checked or confidence < abstain.threshold():
+        self._signals = dict(zip(abstain.FEATURES, (round(float(x), 4) for x in row), strict=True))
+        if not checked or confidence < self._engine._threshold:
             yield Finished(self._abstained(question, hits, confidence, "not-in-library"))
             return
         if question.language != "English":
@@ -164,12 +179,14 @@ class _Run:
         yield Finished(self._answered(question, hits, checked, confidence))
 
     def _hits(self, question: Question, last: Sequence[str]) -> list[Hit]:
-        """The best papers; for a question that leans on the last turn, that turn's papers are among them."""
+        """The best papers. For a question that leans on the last turn, that turn's papers are among them, and first
+        where they fit about as well as others."""
         wanted = self._engine._papers
         hits = self._engine._retriever.search(question.resolved, k=4 * wanted)
-        carried = set(last) if question.follows else set()
-        kept = [h for h in hits if h.paper.paper_id in carried or h.rank <= wanted]
-        return sorted(kept, key=lambda h: (h.rank > wanted and h.paper.paper_id not in carried, h.rank))[: wanted + 1]
+        if question.follows:
+            hits = [replace(h, score=min(1.0, h.score + _CARRIED)) if h.paper.paper_id in last else h for h in hits]
+            hits.sort(key=lambda h: (-h.score, h.paper.paper_id))
+        return [replace(h, rank=n) for n, h in enumerate(hits[:wanted], 1)]
 
     def _check(
         self, question: Question, said: str, hits: Sequence[Hit], evidence: Sequence[Evidence]
@@ -243,6 +260,7 @@ class _Run:
         return Answer(
             question=question.asked,
             resolved_question=question.resolved,
+            signals=self._signals,
             timings_ms=dict(self._timings),
             llm=self._llm.metadata.model_name,
             index=self._snapshot.fingerprint,

@@ -106,12 +106,18 @@ def open_catalogue(config: Config) -> Catalogue:
     return catalogue
 
 
-def open_engine(config: Config, *, llm: Callable[[Config], LLM] = load_llm) -> CitewellQueryEngine:
-    """The query engine over the library of ``config``."""
+def open_engine(
+    config: Config, *, llm: Callable[[Config], LLM] = load_llm, threshold: float | None = None
+) -> CitewellQueryEngine:
+    """The query engine over the library of ``config``; ``threshold`` is as in ``CitewellQueryEngine``."""
     from rag.answer import CitewellQueryEngine
     from rag.retrieve import CitewellRetriever
 
     library = open_library(config)
     return CitewellQueryEngine(
-        CitewellRetriever(library), llm(config), evidence_tokens=config.evidence_tokens, papers=config.papers
+        CitewellRetriever(library),
+        llm(config),
+        evidence_tokens=config.evidence_tokens,
+        papers=config.papers,
+        threshold=threshold,
     )

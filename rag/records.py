@@ -150,6 +150,8 @@ class Answer:
     """Probability-like, in [0, 1]: compare it with the threshold, not with another library's."""
     reason: str = ""
     """For an abstention, its kind: not-in-library, not-a-question, unclear, premise; else empty."""
+    signals: dict[str, float] = field(default_factory=dict)
+    """What the confidence was made from, by the names of ``rag.abstain.FEATURES``; empty where nothing was asked."""
     timings_ms: dict[str, float] = field(default_factory=dict)
     """Milliseconds since the question came in: retrieve, first_token, total."""
     llm: str = ""

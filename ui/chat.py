@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from rag import models
@@ -66,9 +67,7 @@ class Preparation:
         config = self._config
         for name in (config.embedder, *(() if config.llm_url else (config.llm,))):
             self._words = f"Looking for the model {name}"
-            models.resolve(
-                name, cache=config.cache, on_progress=lambda done, total, n=name: self._fetching(n, done, total)
-            )  # type: ignore[misc]
+            models.resolve(name, cache=config.cache, on_progress=partial(self._fetching, name))
         if self._sources:
             self._words = "Reading the papers"
             sync_library(config, self._sources, on_progress=self._indexing)

@@ -138,7 +138,7 @@ class Call:
 
 Reply = str | Exception | Callable[[Call], str]
 _FIXED = {
-    answer_prompt("", [])[0].content: "answer",
+    answer_prompt("", [], {})[0].content: "answer",
     standalone_prompt("", [], [])[0].content: "standalone",
     to_english_prompt("")[0].content: "to-english",
 }

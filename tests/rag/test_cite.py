@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rag.cite import Checked, Claim, check_claims, cited, complete, split_claims, written
+from rag.cite import Checked, Claim, check_claims, cited, complete, quote_of, split_claims, written
 from rag.embed import Embedder
 from rag.records import AnswerSentence, Citation, Evidence, Paper, Source
 from rag.verify import Judgement, Passage, Verifier, passages_of
@@ -18,7 +18,9 @@ ORCA = Paper(
     "inputs. On CIFAR-100, ORCA lowers the calibration error from 4.1% to 1.3% without any retraining.",
     sources=(Source("a.txt", 1), Source("b.txt", 4)),
 )
-KITE = Paper("p2", "KITE", "We present KITE, a codec for speech at 2 kbit/s. Listeners prefer it.", sources=(Source("a.txt", 2),))
+KITE = Paper(
+    "p2", "KITE", "We present KITE, a codec for speech at 2 kbit/s. Listeners prefer it.", sources=(Source("a.txt", 2),)
+)
 PASSAGES = passages_of(ORCA) + passages_of(KITE)
 EVIDENCE = [
     Evidence(n, p.paper_id, p.start, p.end, p.text, score)
@@ -56,7 +58,12 @@ def test_raw_text_is_split_into_sentences_and_the_evidence_they_name(raw: str, c
     assert split_claims(raw) == claims
 
 
-@given(st.lists(st.sampled_from(["[", "]", "【", "】", "1", "23", ",", " ", ".", "a", "B", "\n", "-", "[7]", "句。"]), max_size=25))
+@given(
+    st.lists(
+        st.sampled_from(["[", "]", "【", "】", "1", "23", ",", " ", ".", "a", "B", "\n", "-", "[7]", "句。"]),
+        max_size=25,
+    )
+)
 @example(pieces=["a", "[", "[1]", "2", "]", "."])
 def test_no_marker_is_left_in_a_claim(pieces: list[str]) -> None:
     for claim in split_claims("".join(pieces)):
@@ -79,7 +86,7 @@ def test_claims_are_held_against_the_passages_and_each_is_kept_once(verifier: Ve
         Claim("One temperature per cluster of inputs: ORCA fits.", (1,)),
         Claim("ORCA lowers the calibration error from 4.1% to 2.3%.", (2,)),
     ]
-    kept, failed = check_claims(claims, EVIDENCE, PASSAGES, verifier, context=QUESTION)
+    kept, failed = check_claims(claims, QUESTION, EVIDENCE, [ORCA, KITE], verifier)
     assert [(k.text, k.judgement.verdict, k.judgement.support, k.quoted) for k in kept] == [
         ("ORCA fits one temperature per cluster of inputs.", "supported", (PASSAGES[1],), False)
     ]
@@ -91,23 +98,45 @@ def test_claims_are_held_against_the_passages_and_each_is_kept_once(verifier: Ve
 @pytest.mark.parametrize("numbers", [(), (1,), (3,), (77,), (0,)])
 def test_a_wrong_or_missing_marker_is_repaired(verifier: Verifier, numbers: tuple[int, ...]) -> None:
     claim = Claim("ORCA lowers the calibration error from 4.1% to 1.3%.", numbers)
-    kept, failed = check_claims([claim], EVIDENCE, PASSAGES, verifier, context=QUESTION)
+    kept, failed = check_claims([claim], QUESTION, EVIDENCE, [ORCA, KITE], verifier)
     assert (len(kept), failed) == (1, [])
     assert kept[0].judgement.support == (PASSAGES[2],)
 
 
+def test_a_claim_that_only_says_the_question_again_becomes_what_its_source_says(verifier: Verifier) -> None:
+    claim = Claim("ORCA lowers the calibration error on CIFAR-100.", (2,))
+    question = "Does ORCA lower the calibration error on CIFAR-100?"
+    assert check_claims([claim, claim], question, EVIDENCE, [ORCA, KITE], verifier) == ([quote_of(PASSAGES[2])], [])
+
+
+def test_a_claim_about_another_paper_than_its_words_come_from_falls(verifier: Verifier) -> None:
+    claim = Claim("KITE fits one temperature per cluster of inputs.", (1,))
+    kept, failed = check_claims([claim], QUESTION, EVIDENCE, [ORCA, KITE], verifier)
+    assert kept == []
+    assert [(c, j.verdict, j.reason) for c, j in failed] == [(claim, "unsupported", "the source is not about kite")]
+
+
+def test_a_quote_is_the_source_and_certain() -> None:
+    passage = PASSAGES[1]
+    expected = Checked(passage.text, Judgement("supported", 1.0, (passage,), coverage=1.0), quoted=True)
+    assert quote_of(passage) == expected
+
+
 def test_without_a_sentence_that_holds_the_likeliest_evidence_is_quoted() -> None:
-    answer = complete([], 1, QUESTION, EVIDENCE, ones)
-    assert answer[0] == Checked(
-        PASSAGES[2].text, Judgement("supported", 1.0, (PASSAGES[2],)), quoted=True
-    )
+    answer = complete([], 1, QUESTION, EVIDENCE, [], ones)
+    assert answer[0] == quote_of(PASSAGES[2])
     assert all(c.quoted for c in answer)
-    assert complete([], 0, QUESTION, [], ones) == []
+    assert complete([], 0, QUESTION, [], [], ones) == []
+
+
+def test_a_paper_that_the_question_needs_and_the_answer_passes_over_is_quoted() -> None:
+    said = [Checked(p.text, Judgement("supported", 0.9, (p,))) for p in PASSAGES[1:3]]
+    assert complete(said, 0, QUESTION, EVIDENCE, [ORCA, KITE], ones) == [*said, quote_of(PASSAGES[3])]
 
 
 def test_an_answer_that_says_all_is_left_as_it_is() -> None:
     said = [Checked(p.text, Judgement("supported", 0.9, (p,))) for p in PASSAGES[1:3]]
-    assert complete(said, 0, QUESTION, EVIDENCE, ones) == said
+    assert complete(said, 0, QUESTION, EVIDENCE, [ORCA], ones) == said
 
 
 def test_what_is_shown_is_numbered_in_order_of_appearance() -> None:

@@ -111,7 +111,11 @@ def test_every_sentence_of_every_paper_found_is_a_candidate(
 ) -> None:
     hits = retriever.search(GEOSPRINT, k=3)
     candidates = picker.candidates(GEOSPRINT, hits)
-    assert candidates.features.shape == (len(candidates.passages), len(FEATURES)) == (len(candidates.tokens), len(FEATURES))
+    assert (
+        candidates.features.shape
+        == (len(candidates.passages), len(FEATURES))
+        == (len(candidates.tokens), len(FEATURES))
+    )
     assert list(dict.fromkeys(p.paper_id for p in candidates.passages)) == [h.paper.paper_id for h in hits]
     scores = probabilities(candidates.features)
     assert scores.shape == (len(candidates.passages),)

@@ -7,21 +7,29 @@ from llama_index.core.base.llms.types import MessageRole
 from rag.prompt import answer_prompt, from_english_prompt, one_line, standalone_prompt, to_english_prompt
 from rag.records import Evidence, Turn
 
-
-def evidence(number: int, text: str) -> Evidence:
-    return Evidence(number, "p1", 0, len(text), text, 0.5)
+LABELS = {"p1": "ORCA", "p2": "Label\nsmoothing " + "x" * 60}
 
 
-def test_the_question_stands_after_its_numbered_evidence() -> None:
-    rows = [evidence(1, r"It costs $O(n)$ time at \emph{no} loss."), evidence(2, "**Ours** wins\nby 3\\%.")]
-    assert answer_prompt("What does\nit cost?", rows)[-1].content == (
-        "Evidence:\n[1] It costs O(n) time at no loss.\n[2] Ours wins by 3%.\n\nQuestion: What does it cost?"
+def evidence(number: int, text: str, paper_id: str = "p1") -> Evidence:
+    return Evidence(number, paper_id, 0, len(text), text, 0.5)
+
+
+def test_the_question_stands_after_its_numbered_evidence_under_the_labels_of_the_papers() -> None:
+    rows = [
+        evidence(1, r"It costs $O(n)$ time at \emph{no} loss."),
+        evidence(2, "**Ours** wins\nby 3\\%."),
+        evidence(3, "It hurts.", "p2"),
+    ]
+    assert answer_prompt("What does\nit cost?", rows, LABELS)[-1].content == (
+        "Evidence:\nORCA:\n[1] It costs O(n) time at no loss.\n[2] Ours wins by 3%.\n"
+        f"Label smoothing {'x' * 32}:\n[3] It hurts.\n\nQuestion: What does it cost?"
     )
+    assert answer_prompt("Why?", [], LABELS)[-1].content == "Evidence:\n\n\nQuestion: Why?"
 
 
 def test_what_changes_comes_last_so_that_the_beginning_stays_cached() -> None:
-    one = answer_prompt("Why?", [evidence(1, "Because.")])
-    other = answer_prompt("How?", [evidence(1, "So."), evidence(2, "Or so.")])
+    one = answer_prompt("Why?", [evidence(1, "Because.")], LABELS)
+    other = answer_prompt("How?", [evidence(1, "So."), evidence(2, "Or so.")], LABELS)
     assert one[:-1] == other[:-1]
     assert one[-1] != other[-1]
     for prompt in (one, standalone_prompt("and?", [], []), to_english_prompt("为什么？")):
@@ -33,7 +41,7 @@ def test_what_changes_comes_last_so_that_the_beginning_stays_cached() -> None:
 
 
 def test_the_worked_example_cites_so_that_a_small_model_does() -> None:
-    example = answer_prompt("Why?", [])[2]
+    example = answer_prompt("Why?", [], LABELS)[2]
     assert example.role == MessageRole.ASSISTANT
     assert "[2]." in (example.content or "")
 
@@ -56,6 +64,8 @@ def test_a_sentence_is_translated_into_the_named_language() -> None:
 @given(st.text(st.characters() | st.sampled_from("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), max_size=60))
 def test_no_text_breaks_out_of_its_line(text: str) -> None:
     assert len(one_line(text).splitlines()) <= 1
-    lines = (answer_prompt(text, [evidence(1, text), evidence(2, text)])[-1].content or "").splitlines()
-    assert len(lines) == 5
-    assert [line[:3] for line in lines[1:3]] == ["[1]", "[2]"]
+    prompt = answer_prompt(text, [evidence(1, text), evidence(2, text)], {"p1": text})
+    lines = (prompt[-1].content or "").splitlines()
+    assert len(lines) == 6
+    assert lines[1].endswith(":")
+    assert [line[:3] for line in lines[2:4]] == ["[1]", "[2]"]

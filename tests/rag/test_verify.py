@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
@@ -96,6 +97,12 @@ def verifier(seeds_library: Library) -> Verifier:
     return Verifier(seeds_library.embedder, seeds_library.snapshot().words.idf)
 
 
+def judge(verifier: Verifier, said: str, papers: Sequence[Paper], *, across: bool = False) -> Judgement:
+    """The verdict by whole papers."""
+    passages = [passage for paper in papers for passage in passages_of(paper)]
+    return verifier.judge(said, passages, labels={p.paper_id: p.label for p in papers}, across=across)
+
+
 def swaps() -> list[object]:
     return [
         pytest.param(kind, label, said, marks=[pytest.mark.xfail(reason=MISSED[said])] if said in MISSED else [])
@@ -113,7 +120,7 @@ def exact(judgement: Judgement, papers: dict[str, Paper]) -> bool:
 def test_a_shortened_sentence_of_the_source_is_borne_out(
     verifier: Verifier, papers: dict[str, Paper], label: str, said: str
 ) -> None:
-    judgement = verifier.judge(said, passages_of(papers[label]))
+    judgement = judge(verifier, said, [papers[label]])
     assert (judgement.verdict, judgement.reason) == ("supported", "")
     assert 1 <= len(judgement.support) <= 3
     assert exact(judgement, papers)
@@ -123,7 +130,7 @@ def test_a_shortened_sentence_of_the_source_is_borne_out(
 def test_a_swapped_figure_name_negation_or_direction_is_caught(
     verifier: Verifier, papers: dict[str, Paper], kind: str, label: str, said: str
 ) -> None:
-    judgement = verifier.judge(said, passages_of(papers[label]))
+    judgement = judge(verifier, said, [papers[label]])
     words = {"number": "figure", "name": "name", "negation": "negation", "direction": "opposite"}[kind]
     assert judgement.verdict == ("partial" if kind == "name" else "unsupported") or (kind, judgement.verdict) == (
         "name",
@@ -133,14 +140,14 @@ def test_a_swapped_figure_name_negation_or_direction_is_caught(
 
 
 def test_among_all_papers_found_most_swaps_are_caught_and_few_truths_doubted(
-    verifier: Verifier, seeds_library: Library, record_property: pytest.FixtureRequest
+    verifier: Verifier, seeds_library: Library
 ) -> None:
     retriever = CitewellRetriever(seeds_library)
     counts: Counter[tuple[str, bool]] = Counter()
     for kind, rows in {"true": TRUE, **FALSE}.items():
         for _, said in rows:
-            found = [p for hit in retriever.search(said, k=6) for p in passages_of(hit.paper)]
-            counts[kind, verifier.judge(said, found).verdict == "supported"] += 1
+            found = [hit.paper for hit in retriever.search(said, k=6)]
+            counts[kind, judge(verifier, said, found).verdict == "supported"] += 1
     caught = {kind: counts[kind, False] for kind in FALSE}
     print(f"caught of ten each: {caught}; false alarms: {counts['true', False]} of {len(TRUE)}")
     assert all(n >= 7 for n in caught.values()), caught
@@ -152,7 +159,7 @@ def test_every_paper_bears_its_own_longest_sentence_out(verifier: Verifier, pape
     for paper in papers.values():
         passages = passages_of(paper)
         longest = max(passages, key=lambda p: len(p.text))
-        judgement = verifier.judge(longest.text, passages)
+        judgement = judge(verifier, longest.text, [paper])
         assert (judgement.verdict, judgement.support, judgement.reason) == ("supported", (longest,), "")
         assert judgement.coverage == pytest.approx(1.0)
 
@@ -166,28 +173,37 @@ def test_the_passages_are_the_whole_abstract_but_for_white_space(papers: dict[st
 
 def test_of_two_passages_alike_the_one_the_writer_names_wins(verifier: Verifier) -> None:
     text = "ORCA fits one temperature per cluster of inputs."
+    labels = {"a": "ORCA", "b": "ORCA"}
     first, second = Passage("a", 0, len(text), text), Passage("b", 0, len(text), text)
-    assert verifier.judge(text, [first, second]).support == (first,)
-    assert verifier.judge(text, [first, second], preferred=[second]).support == (second,)
+    assert verifier.judge(text, [first, second], labels=labels).support == (first,)
+    assert verifier.judge(text, [first, second], labels=labels, preferred=[second]).support == (second,)
 
 
 def test_a_wrong_hint_does_not_outweigh_the_passage_that_says_it(verifier: Verifier, papers: dict[str, Paper]) -> None:
     passages = passages_of(papers["GeoSPRINT"])
     said = "On LSUN Church, GeoSPRINT reduces FID from 1.48 to 1.26 at 52 steps."
-    right = verifier.judge(said, passages).support
+    labels = {papers["GeoSPRINT"].paper_id: "GeoSPRINT"}
+    right = verifier.judge(said, passages, labels=labels).support
     assert [s.text[:14] for s in right] == ["On LSUN Church"]
     for wrong in passages:
-        assert verifier.judge(said, passages, preferred=[wrong]).support == right
+        assert verifier.judge(said, passages, labels=labels, preferred=[wrong]).support == right
 
 
 def test_a_sentence_that_draws_on_two_papers_gets_a_passage_of_each(
     verifier: Verifier, papers: dict[str, Paper]
 ) -> None:
-    said = "HoZO achieves a 34x memory reduction, while TransitLM covers 120,845 stations and 13,666 lines."
-    both = [papers["HoZO"], papers["TransitLM"]]
-    judgement = verifier.judge(said, [p for paper in both for p in passages_of(paper)], across=True)
+    said = "HoZO achieves a 34x memory reduction, and TMPL reduces peak memory by 39.7% relative to MPL."
+    both = [papers["HoZO"], papers["Trajectory-Matching Meta Pseudo-Labeling"]]
+    judgement = judge(verifier, said, both, across=True)
     assert judgement.verdict != "unsupported"
     assert {p.paper_id for p in judgement.support} == {p.paper_id for p in both}
+    assert len({p.paper_id for p in judge(verifier, said, both).support}) == 1
+
+
+def test_what_one_paper_does_is_not_said_of_another(verifier: Verifier, papers: dict[str, Paper]) -> None:
+    said = "TransitLM achieves a 34x memory reduction compared to first-order fine-tuning."
+    judgement = judge(verifier, said, [papers["HoZO"], papers["TransitLM"]])
+    assert (judgement.verdict, judgement.reason) == ("unsupported", "the source is not about transitlm")
 
 
 @pytest.mark.parametrize(
@@ -195,7 +211,7 @@ def test_a_sentence_that_draws_on_two_papers_gets_a_passage_of_each(
     ["France won the football World Cup in 1998.", "Water is wet when the sky is red.", "lorem ipsum dolor", "?", "42"],
 )
 def test_what_no_paper_speaks_of_is_not_borne_out(verifier: Verifier, papers: dict[str, Paper], said: str) -> None:
-    judgement = verifier.judge(said, passages_of(papers["GeoSPRINT"]))
+    judgement = judge(verifier, said, [papers["GeoSPRINT"]])
     assert judgement.verdict == "unsupported"
     assert judgement.score < 0.5
     assert judgement.reason
@@ -203,4 +219,4 @@ def test_what_no_paper_speaks_of_is_not_borne_out(verifier: Verifier, papers: di
 
 def test_without_passages_nothing_is_borne_out(verifier: Verifier) -> None:
     expected = Judgement("unsupported", 0.0, (), "the library holds nothing to bear it out")
-    assert verifier.judge("Anything at all.", []) == expected
+    assert verifier.judge("Anything at all.", [], labels={}) == expected

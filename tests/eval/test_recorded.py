@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    ChatResponse,
+    ChatResponseGen,
+    CompletionResponse,
+    CompletionResponseGen,
+    LLMMetadata,
+)
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.llms.custom import CustomLLM
+
+from eval.recorded import RecordedLLM
+
+
+class Counting(CustomLLM):
+    """Says how often it was asked."""
+
+    _asked: list[str] = PrivateAttr(default_factory=list)
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(model_name="counting")
+
+    def stream_chat(self, messages: Any, **kwargs: Any) -> ChatResponseGen:
+        self._asked.append(messages[-1].content)
+        for text in ("one ", "one two"):
+            yield ChatResponse(message=ChatMessage(role="assistant", content=text), delta=text[-4:])
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        raise AssertionError("only chats are recorded")
+
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:
+        raise AssertionError("only chats are recorded")
+
+
+def recorded(inner: Counting, folder: Path, name: str = "m") -> RecordedLLM:
+    return RecordedLLM.before(lambda: inner, name=name, context_window=512, folder=folder)
+
+
+def test_an_equal_prompt_is_asked_once_even_by_another_process(tmp_path: Path) -> None:
+    inner = Counting()
+    first, second = recorded(inner, tmp_path), recorded(inner, tmp_path)
+    assert first.complete("hello").text == "one two"
+    assert [part.text for part in second.stream_complete("hello")] == ["one two"]
+    assert inner._asked == ["hello"]
+    assert (first.replayed, second.replayed) == (0, 1)
+
+
+def test_another_prompt_option_or_model_is_asked(tmp_path: Path) -> None:
+    inner = Counting()
+    recorded(inner, tmp_path).complete("hello")
+    recorded(inner, tmp_path).complete("hello!")
+    recorded(inner, tmp_path).complete("hello", max_tokens=3)
+    recorded(inner, tmp_path, name="n").complete("hello")
+    assert inner._asked == ["hello", "hello!", "hello", "hello"]
+
+
+def test_a_stream_that_was_broken_off_leaves_no_record(tmp_path: Path) -> None:
+    inner = Counting()
+    stream = recorded(inner, tmp_path).stream_chat([ChatMessage(content="hello")])
+    next(stream)
+    stream.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_model_is_loaded_only_when_it_must_be_asked(tmp_path: Path) -> None:
+    recorded(Counting(), tmp_path).complete("hello")
+
+    def never() -> Counting:
+        raise AssertionError("loaded")
+
+    again = RecordedLLM.before(never, name="m", context_window=512, folder=tmp_path)
+    assert again.complete("hello").text == "one two"
