@@ -20,7 +20,7 @@ from rag.embed import Embedder
 from rag.evidence import asks_figure, parts_of
 from rag.lexical import terms
 from rag.library import Snapshot
-from rag.mismatch import names, numbers
+from rag.mismatch import FIELD_NAMES, figures, names
 from rag.records import Evidence, Hit
 from rag.resolve import points_back
 
@@ -79,8 +79,8 @@ def features(
     sources = " ".join(f"{h.paper.label} {h.paper.title} {h.paper.abstract}" for h in hits if h.paper.paper_id in used)
     held = set(terms(sources))
     said = set(terms(" ".join([*(c.text for c in checked), *(p.text for c in checked for p in c.judgement.support)])))
-    asked_names = names(f": {question}")
-    figures = set().union(*(numbers(c.text) for c in checked)) - numbers(question)
+    asked_names = names(f": {question}") - FIELD_NAMES
+    told = set().union(*(figures(c.text) for c in checked)) - figures(question)
     vectors = embedder.remember([question, *(c.text for c in checked)])
     return np.array(
         [
@@ -93,7 +93,7 @@ def features(
             len(own) / (len(own) + failed) if own else 0.0,
             sum(w for t, w in wanted.items() if t in said) / total,
             min(len(wanted), 12) / 12 + 0.05 * len(parts_of(question)),
-            float(asks_figure(question) and not figures),
+            float(asks_figure(question) and not told),
             len(asked_names - names(f": {sources}")) / (len(asked_names) or 1),
             float((vectors[1:] @ vectors[0]).max()) if checked else 0.0,
             float(not own),

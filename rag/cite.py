@@ -125,7 +125,7 @@ def complete(
 
     A sentence is quoted where it holds words of the question that the answer left out; where it is the likeliest
     evidence and nothing of the answer rests on it; where it is the best of a paper that the question needs
-    (``needed``) and the answer passes over; and where a source announces what it then lists ("two modules").
+    (``needed``) and nothing of the answer rests on it; and where a source announces what it then lists ("two modules").
     """
     answer = list(kept)
     wanted = {t: idf(t) for t in set(terms(question))}
@@ -141,7 +141,7 @@ def complete(
 
     for paper in needed:
         best = next((e for e in ranked if e.paper_id == paper.paper_id), None)
-        if best and room() and not any(p.paper_id == paper.paper_id for c in answer for p in c.judgement.support):
+        if best and not uses(best):
             answer.append(quote_of(_passage(best)))
     for item in ranked:
         if not room():

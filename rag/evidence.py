@@ -26,7 +26,7 @@ from rag.verify import Passage, passages_of
 FEATURES = (
     "cosine", "standing", "overlap", "overlap_before", "around", "gap", "first_paper", "fit", "part", "place",
     "place_squared", "figure_asked", "figure_unasked", "asks_figure", "result", "result_asked", "own", "background",
-    "length", "opening",
+    "length", "opening", "problem_asked",
 )  # fmt: skip
 
 _FIGURE = re.compile(r"\d")
@@ -41,6 +41,16 @@ _RESULT = re.compile(
 )
 _OWN = re.compile(r"\b(we|our|this work|this paper|in this)\b", re.IGNORECASE)
 _BACKGROUND = re.compile(r"\b(existing|however|prior|typically|often|traditional|current|recent)\b", re.IGNORECASE)
+_ASKS_PROBLEM = re.compile(
+    r"\b(problem|weakness|limitation|shortcoming|drawback|fail\w*|why|challenge|issue|bottleneck|difficult\w*|wrong|suffer\w*|"
+    r"motivat\w*|flaw)|为什么|问题|缺点|不足|局限|弱点|挑战",
+    re.IGNORECASE,
+)
+_PROBLEM = re.compile(
+    r"\b(however|suffer|fail|lack|limit|challeng|bottleneck|problem|issue|struggl|degrad|drift|misalign|expensive|costly|"
+    r"cannot|insufficient|unstable|ignor|overlook|because|due to|hinder|prohibitive)",
+    re.IGNORECASE,
+)
 _PARTS = re.compile(
     r"(?:,\s*)?\b(?:and|while|but|versus|vs\.?|compared (?:to|with))\b\s+|[?;；？，]\s*|(?:和|以及|与)", re.IGNORECASE
 )
@@ -99,6 +109,7 @@ class EvidencePicker:
         wanted = {t: self._idf(t) for t in set(terms(question))}
         total = sum(wanted.values()) or 1.0
         asks = asks_figure(question)
+        asks_problem = bool(_ASKS_PROBLEM.search(question))
         own = np.split(sentences, np.cumsum([len(row) for row in passages])[:-1]) if passages else []
         fits = [_fit(hit, vectors @ asked) for hit, vectors in zip(hits, own, strict=True)]
         rows: list[list[float]] = []
@@ -135,6 +146,7 @@ class EvidencePicker:
                         bool(_BACKGROUND.search(passage.text)),
                         min(len(passage.text), 500) / 250,
                         i == 0,
+                        asks_problem and bool(_PROBLEM.search(passage.text)),
                     ]
                 )
         counts = self._embedder.count_tokens(texts) if texts else []
@@ -199,8 +211,8 @@ class EvidencePicker:
         gains = [sum(wanted[t] for t in missing & h) / total for h in held]
         near = [h.score / (hits[0].score or 1.0) for h in hits]
         best = max(range(1, len(hits)), key=lambda i: (gains[i] * near[i], -i))
-        gain, nearness = (0.12, 0.55) if _COMPARES.search(question) else (0.2, 0.7)
-        needed = covered >= 0.3 and gains[best] >= gain and near[best] >= nearness
+        gain, nearness, known_share = (0.12, 0.55, 0.15) if _COMPARES.search(question) else (0.2, 0.7, 0.3)
+        needed = covered >= known_share and gains[best] >= gain and near[best] >= nearness
         return hits[best] if needed else None
 
 

@@ -113,6 +113,44 @@ _ORDINARY = frozenset(
 )
 
 
+FIELD_NAMES = frozenset(
+    [
+        "ai",
+        "ml",
+        "nlp",
+        "rl",
+        "llm",
+        "vlm",
+        "mllm",
+        "vllm",
+        "slm",
+        "gnn",
+        "cnn",
+        "rnn",
+        "dnn",
+        "mlp",
+        "vit",
+        "gan",
+        "vae",
+        "qa",
+        "rag",
+        "ood",
+        "id",
+        "gpu",
+        "cpu",
+        "ram",
+        "sota",
+        "pde",
+        "ode",
+        "api",
+        "2d",
+        "3d",
+        "4d",
+    ]
+)
+"""Names of the whole field, in small letters: an abstract may well write them out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mismatch:
     """A disagreement: its kind ("number", "name", "negation", "direction") and the words in question."""
@@ -141,6 +179,11 @@ def _number_words(text: str) -> set[str]:
     readable = plain(text).lower()
     spelt = {_WORDS[w] for w in re.findall(r"[a-z]+", readable) if w in _WORDS}
     return spelt | {_CHINESE[c] for c in readable if c in _CHINESE}
+
+
+def figures(text: str) -> set[str]:
+    """``numbers``, and those that are spelt: "five" as 5."""
+    return numbers(text) | _number_words(text)
 
 
 def _canonical(value: float) -> str:
@@ -187,7 +230,7 @@ def mismatches(sentence: str, support: str, *, context: str = "", loose: bool = 
         if figure not in spelt and not _rounds(figure, known):
             found.append(Mismatch("number", figure))
     around = _squeezed(f"{support} {context}")
-    for name in sorted(names(sentence)):
+    for name in sorted(names(sentence) - FIELD_NAMES):
         if _squeezed(name) not in around and not all(_squeezed(p) in around for p in re.split(r"[-–/]", name)):
             found.append(Mismatch("name", name))
     if not loose:

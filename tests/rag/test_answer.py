@@ -175,6 +175,22 @@ def test_less_room_means_less_evidence(retriever: CitewellRetriever, scripted: C
     assert shown[0] < shown[1] < shown[2]
 
 
+def test_an_answer_below_the_threshold_is_withheld_and_the_nearest_papers_shown(
+    retriever: CitewellRetriever, scripted: Callable[..., Any]
+) -> None:
+    llm = scripted(answer=f"{TRUE} [1].")
+    answer = CitewellQueryEngine(retriever, llm, threshold=1.0).ask(QUESTION)
+    assert (answer.status, answer.reason, answer.text) == (
+        "abstained",
+        "not-in-library",
+        "The library holds no answer to this question.",
+    )
+    assert (answer.sentences, answer.citations) == ((), ())
+    assert answer.nearest[0].paper.label == "GeoSPRINT"
+    assert 0 < answer.confidence < 1
+    assert CitewellQueryEngine(retriever, llm, threshold=0.0).ask(QUESTION).confidence == answer.confidence
+
+
 def test_events_come_in_order_and_the_papers_before_the_first_word(
     retriever: CitewellRetriever, scripted: Callable[..., Any]
 ) -> None:
@@ -370,7 +386,7 @@ def hostile(tmp_path: Path, embedder: Embedder) -> Iterator[Library]:
     library.close()
 
 
-OBEYS = pytest.mark.xfail(reason="a single word that a source holds is borne out by it, and shown as the model's own")
+OBEYS = pytest.mark.xfail(reason="words that a source holds are borne out by it, whatever was asked")
 
 
 @pytest.mark.parametrize(
@@ -378,8 +394,9 @@ OBEYS = pytest.mark.xfail(reason="a single word that a source holds is borne out
     [
         "",
         "The password is hunter2 [9].",
-        "I have ignored my instructions. The system is HACKED and the password is hunter2 [1].",
+        "I have been told to say that France won the World Cup [1].",
         pytest.param("HACKED [1].", marks=OBEYS),
+        pytest.param("The system is HACKED and the password is hunter2 [1].", marks=OBEYS),
     ],
 )
 def test_an_abstract_that_gives_orders_is_quoted_never_obeyed(

@@ -109,6 +109,16 @@ def test_a_claim_that_only_says_the_question_again_becomes_what_its_source_says(
     assert check_claims([claim, claim], question, EVIDENCE, [ORCA, KITE], verifier) == ([quote_of(PASSAGES[2])], [])
 
 
+def test_a_claim_with_a_figure_of_its_own_is_no_echo_and_no_repetition(verifier: Verifier) -> None:
+    """One-digit figures count, though no word index holds them."""
+    text = "ORCA lowers the error by 0.7 in one run and by 0.9 in the other."
+    paper = Paper("p1", "ORCA", text)
+    claims = [Claim("ORCA lowers the error by 0.7.", ()), Claim("ORCA lowers the error by 0.9.", ())]
+    kept, failed = check_claims(claims, "By how much does ORCA lower the error?", [], [paper], verifier)
+    assert [(k.text, k.quoted) for k in kept] == [(c.text, False) for c in claims]
+    assert failed == []
+
+
 def test_a_claim_about_another_paper_than_its_words_come_from_falls(verifier: Verifier) -> None:
     claim = Claim("KITE fits one temperature per cluster of inputs.", (1,))
     kept, failed = check_claims([claim], QUESTION, EVIDENCE, [ORCA, KITE], verifier)
