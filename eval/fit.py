@@ -59,11 +59,11 @@ def fit_evidence(retriever: CitewellRetriever, asked: Sequence[tuple[str, Sequen
     )
 
 
-def fit_confidence(records: Sequence[Json], *, refuse: float = 0.95) -> str:
+def fit_confidence(records: Sequence[Json], *, cost: float = 0.25) -> str:
     """The weights of the confidence and its threshold, as JSON, from scored answers made with threshold 0.
 
     The label of an answer is whether it is right; an unanswerable question has no right answer. The threshold is the
-    lowest that refuses the share ``refuse`` of the unanswerable ones among them.
+    one at which right answers less ``cost`` times wrong ones is most, the highest of equals.
     """
     asked = [r for r in records if r["signals"]]
     features = np.array([[r["signals"][name] for name in abstain.FEATURES] for r in asked])
@@ -73,15 +73,15 @@ def fit_confidence(records: Sequence[Json], *, refuse: float = 0.95) -> str:
     raw = weights / scale
     offset = bias - float(raw @ mean)
     scores = 1.0 / (1.0 + np.exp(-(features @ raw + offset)))
-    unanswerable = np.sort(scores[[not r["papers"] for r in asked]])
-    allowed = int((1.0 - refuse) * sum(not r["papers"] for r in records))
-    threshold = float(unanswerable[max(len(unanswerable) - allowed - 1, 0)]) if len(unanswerable) else 0.0
+    grid = np.arange(0.05, 0.96, 0.01)
+    worth = [float(np.sum(np.where(labels == 1, 1.0, -cost)[scores >= t])) for t in grid]
+    threshold = max(zip(worth, grid, strict=True))[1]
     current = json.loads(files("rag").joinpath("abstain.json").read_text(encoding="utf-8"))
     return _model_json(
         features=list(abstain.FEATURES),
         weights=raw.round(4),
         bias=[round(offset, 4)],
-        threshold=[round(min(max(threshold + 1e-4, 0.05), 0.95), 4)],
+        threshold=[round(float(threshold), 4)],
         hopeless=current["hopeless"],
     )
 

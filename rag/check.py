@@ -48,7 +48,7 @@ class Checker:
         joined = " ".join(p.text for p in judgement.support)
         kinds = {m.kind for m in mismatches(said, joined, context=joined)}
         speaks = judgement.coverage >= 0.5
-        if judgement.verdict != "unsupported":
+        if judgement.verdict == "supported" or (judgement.verdict == "partial" and not kinds):
             verdict: Literal["supported", "contradicted", "unsupported"] = "supported"
         elif speaks and kinds & {"number", "negation", "direction"}:
             verdict = "contradicted"

@@ -14,10 +14,13 @@ from dataclasses import dataclass
 from rag.lexical import terms
 from rag.mismatch import numbers
 from rag.records import AnswerSentence, Citation, Evidence, Paper
-from rag.sentences import sentence_spans
+from rag.sentences import protected_spans, sentence_spans
 from rag.verify import Judgement, Passage, Verifier, passages_of
 
-_MARKERS = re.compile(r"\s*[\[【]\s*(\d+(?:\s*[,，;、–-]\s*\d+)*)\s*[\]】]")
+_MARKERS = re.compile(
+    r"\s*[\[【［]\s*(?:\^|source\s*|来源\s*)?(\d+(?:\s*(?:[,，;、&–-]|and|和)\s*\d+)*)\s*[\]】］]", re.IGNORECASE
+)
+_AFTER_STOP = re.compile(r"([.!?。！？])((?:\s*[\[【［][\d\s,，;、–-]+[\]】］])+)(?=\s|$|[\u3400-\u9fff])")
 _COUNTS = {"two": 2, "three": 3, "four": 4, "following": 3}
 _ANNOUNCES = re.compile(
     r"\b(two|three|four|following)\b(?:\s+[\w-]+){0,3}\s+(?:components?|modules?|regulari[sz]ers?|stages?|parts?|steps|"
@@ -51,14 +54,14 @@ def split_claims(text: str) -> list[Claim]:
 
     Markers after the stop belong to the sentence before it.
     """
-    tidy = re.sub(r"([.!?。！？])((?:\s*[\[【]\d[^\]】]*[\]】])+)", r"\2\1", text)
+    tidy = _AFTER_STOP.sub(r"\2\1", text)
     claims = []
     for line in tidy.split("\n"):
         line = _LEAD.sub("", line)
         for start, end in sentence_spans(line):
             raw = line[start:end]
             # no evidence has a number of more than six digits, and int() refuses some thousands of them
-            numbers = [int(n) for m in _MARKERS.finditer(raw) for n in re.findall(r"\d+", m.group(1)) if len(n) <= 6]
+            numbers = [int(n) for m in _markers(raw) for n in re.findall(r"\d+", m.group(1)) if len(n) <= 6]
             bare = re.sub(r"\s+([.,;!?])", r"\1", without_markers(raw)).strip()
             if re.search(r"\w", bare):
                 claims.append(Claim(bare, tuple(dict.fromkeys(numbers))))
@@ -67,9 +70,16 @@ def split_claims(text: str) -> list[Claim]:
 
 def without_markers(text: str) -> str:
     """``text`` with its markers taken out, also those that the taking out makes: ``[[1]2]``."""
-    while (less := _MARKERS.sub("", text)) != text:
-        text = less
+    while matches := _markers(text):
+        for match in reversed(matches):
+            text = text[: match.start()] + text[match.end() :]
     return text
+
+
+def _markers(text: str) -> list[re.Match[str]]:
+    """The markers of ``text``; an interval in a formula, ``$d\\in[2,785]$``, is none."""
+    formulas = protected_spans(text)
+    return [m for m in _MARKERS.finditer(text) if not any(a < m.end() and m.start() < b for a, b in formulas)]
 
 
 def check_claims(
@@ -95,10 +105,12 @@ def check_claims(
         if any(_same(claim.text, k.text) for k in kept):
             continue
         preferred = [by_number[n] for n in claim.numbers if n in by_number]
-        judgement = verifier.judge(claim.text, passages, labels=labels, preferred=preferred, across=across)
+        judgement = verifier.judge(
+            claim.text, passages, labels=labels, asked=question, preferred=preferred, across=across
+        )
         if judgement.verdict == "unsupported":
             failed.append((claim, judgement))
-        elif _echoes(claim.text, question):
+        elif _echoes(claim.text, question) or (len(set(terms(claim.text))) < 3 and not numbers(claim.text)):
             kept += [c for c in [quote_of(judgement.support[0])] if all(c.text != k.text for k in kept)]
         else:
             kept.append(Checked(claim.text, judgement))

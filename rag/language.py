@@ -166,4 +166,10 @@ def language_of(text: str) -> str:
     words = re.findall(r"[^\W\d_]+", text.lower())
     counts = {name: sum(w in listed for w in words) for name, listed in _WORDS.items()}
     best = max(counts, key=lambda name: (counts[name], name == "English"))
-    return best if counts[best] >= 2 and counts[best] > counts["English"] + 1 else "English"
+    foreign = "¿" in text or any(c.isalpha() and not c.isascii() for c in text)
+    needed = 1 if foreign and not counts["English"] else 2
+    return (
+        best
+        if counts[best] >= needed and (counts[best] > counts["English"] + 1 or not counts["English"])
+        else "English"
+    )

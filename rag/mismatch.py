@@ -57,11 +57,11 @@ _CHINESE = dict(zip("零一二三四五六七八九十两", [*(str(n) for n in r
 _MARKER = re.compile(r"\[\d+(?:\s*[,，-]\s*\d+)*\]")
 _NAME = re.compile(r"[A-Za-zΑ-ω][\w³²+*.\-–/]*\w|[A-Z]")
 _NEGATION = re.compile(
-    r"\b(?:not|no|never|without|cannot|can't|n't|neither|nor|none|lacks?|lacking|fails? to|unable|avoids?|"
-    r"eliminat\w+|free of|rather than|instead of|hardly|rarely|[a-z]+-free|discards?|unlabell?ed|un(?:supervised|changed|necessary))\b|n't\b|不|没有|无需|未|无",
+    r"\b(?:not|no|never|without|cannot|neither|nor|none|lack\w*|fail\w* to|unable to|avoid\w*|eliminat\w+|free of|"
+    r"rather than|instead of|hardly|rarely|discard\w*|remov\w+|ignor\w+)\b|n't\b",
     re.IGNORECASE,
 )
-_PLAIN_NEGATION = re.compile(r"\b(?:not|never|cannot|no|neither|nor|none)\b|n't\b", re.IGNORECASE)
+_PLAIN_NEGATION = re.compile(r"\b(?:not|never|cannot|no|without|neither|nor)\b|n't\b", re.IGNORECASE)
 _OPPOSITES = tuple(
     (re.compile(rf"\b(?:{a})\b", re.IGNORECASE), re.compile(rf"\b(?:{b})\b", re.IGNORECASE))
     for a, b in (
@@ -254,23 +254,30 @@ def _squeezed(text: str) -> str:
 def _polarity(sentence: str, support: str) -> list[Mismatch]:
     found = []
     said, there = plain(sentence), plain(support)
-    if bool(_PLAIN_NEGATION.search(said)) and not _NEGATION.search(there):
-        found.append(Mismatch("negation", _PLAIN_NEGATION.search(said).group()))  # type: ignore[union-attr]
-    elif not _NEGATION.search(said) and (negated := _negated_terms(there)):
-        shared = negated & set(terms(said))
-        if len(shared) >= 2 and len(shared) >= 0.6 * len(negated):
-            found.append(Mismatch("negation", "the source negates it"))
-    for one, other in _OPPOSITES:
-        for a, b in ((one, other), (other, one)):
+    for one, other in ((said, there), (there, said)):
+        # what a plain negation of one text governs must not stand in the other without any negation
+        denied = {t for _, group in _governed(other, _NEGATION, 8) for t in group} | _freed(other)
+        for phrase, group in _governed(one, _PLAIN_NEGATION, 3):
+            if group and group <= set(terms(other)) and not group & denied:
+                found.append(Mismatch("negation", phrase))
+    for up, down in _OPPOSITES:
+        for a, b in ((up, down), (down, up)):
             match = a.search(said)
             if match and b.search(there) and not a.search(there) and not b.search(said):
                 found.append(Mismatch("direction", match.group()))
     return found
 
 
-def _negated_terms(text: str) -> set[str]:
-    """Stems that a plain "not", "no" or "never" of ``text`` governs: the six words after it."""
-    found: set[str] = set()
-    for match in re.finditer(r"\b(?:not|never|cannot)\b|n't\b", text, re.IGNORECASE):
-        found |= set(terms(" ".join(re.split(r"[,;.]", text[match.end() :])[0].split()[:6])))
+def _governed(text: str, negation: re.Pattern[str], reach: int) -> list[tuple[str, set[str]]]:
+    """Each negation in ``text`` with the ``reach`` words after it, up to the next comma or stop, and their stems."""
+    found = []
+    for match in negation.finditer(text):
+        words = re.split(r"[,;.:]", text[match.end() :])[0].split()[:reach]
+        found.append((" ".join([match.group(), *words]), set(terms(" ".join(words)))))
     return found
+
+
+def _freed(text: str) -> set[str]:
+    """Stems of what ``text`` is said to be free of: "training-free", "zero-token", "unlabeled"."""
+    words = re.findall(r"\b([a-z]+)-(?:free|less)\b|\b(?:zero|non|un)-?([a-z]{4,})", text, re.IGNORECASE)
+    return set(terms(" ".join(word for pair in words for word in pair)))

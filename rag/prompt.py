@@ -95,5 +95,6 @@ def from_english_prompt(sentence: str, language: str) -> list[ChatMessage]:
 
 
 def one_line(text: str) -> str:
-    """``text`` readable and on one line, so that it cannot pass for a line of the prompt's own."""
-    return re.sub(r"\s+", " ", plain(text)).strip()
+    """``text`` readable and on one line, so that it cannot pass for a line of the prompt's own, nor for the tokens
+    that part its turns."""
+    return re.sub(r"\s+", " ", plain(text)).replace("<|", "< |").strip()

@@ -24,6 +24,9 @@ _POINTS_BACK = re.compile(
 )
 
 
+_ASKING = frozenset(terms("which what who whose why how when where does do did can could would many much"))
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What was asked, as it is looked up."""
@@ -67,7 +70,10 @@ def points_back(question: str) -> bool:
 
 
 def _leans(question: str) -> bool:
-    return points_back(question) or len(set(terms(question))) < 3
+    named = re.search(r"\b\w*[A-Z0-9]\w*[A-Z0-9]\w*\b", question)
+    # "How does GeoSPRINT allocate its steps?" points to nothing before it
+    head = question[: named.start()] if named else question
+    return points_back(head) or len(set(terms(question)) - _ASKING) < 3
 
 
 def _translated(question: str, llm: LLM) -> str:

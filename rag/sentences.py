@@ -24,7 +24,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
     Every character that is not white space lies in exactly one span.
     """
-    closed = _protected(text)
+    closed = protected_spans(text)
     spans: list[tuple[int, int]] = []
     start = 0
     for match in _STOP.finditer(text):
@@ -40,7 +40,8 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _protected(text: str) -> list[tuple[int, int]]:
+def protected_spans(text: str) -> list[tuple[int, int]]:
+    """Spans of formulas, links and code, in which no sign means what it means in words; sorted."""
     spans = []
     for match in _MATH.finditer(text):
         inner = match.group()

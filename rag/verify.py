@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
@@ -80,27 +80,30 @@ class Verifier:
         passages: Sequence[Passage],
         *,
         labels: Mapping[str, str],
+        asked: str = "",
         preferred: Sequence[Passage] = (),
         across: bool = False,
     ) -> Judgement:
         """The verdict on ``sentence`` by the best of ``passages``.
 
         ``preferred`` ones, those the writer names as its source, win where others are no better. A name must stand in
-        the papers that bear the sentence out, or be the label of one (``labels``, by paper id). ``across`` allows a
+        the papers that bear the sentence out, or be the label of one (``labels``, by paper id), or at least in the
+        question (``asked``). ``across`` allows a
         sentence to rest on two papers; else half of it could be borne out by a paper that speaks of something else.
         """
         if not passages:
             return Judgement("unsupported", 0.0, (), "the library holds nothing to bear it out")
+        if not self._wanted(sentence):
+            return Judgement("unsupported", 0.0, (), "it says nothing that a source could bear out")
         support = self._support(sentence, passages, preferred, across)
         papers = {p.paper_id for p in support}
         # a name may stand anywhere in the papers that bear the sentence out
         around = " ".join([*(labels[i] for i in papers), *(p.text for p in passages if p.paper_id in papers)])
         joined = " ".join(p.text for p in support)
         found = mismatches(sentence, joined, context=around)
-        others = " ".join(label for i, label in labels.items() if i not in papers)
-        found = [
-            Mismatch("paper", m.detail) if m.kind == "name" and m.detail in names(f": {others}") else m for m in found
-        ]
+        others = names(": " + " ".join(label for i, label in labels.items() if i not in papers))
+        known = names(f": {asked}")
+        found = [replace(m, kind=_name_kind(m.detail, others, known)) if m.kind == "name" else m for m in found]
         row = self.features(sentence, support, found)
         score = self.score(row)
         coverage = float(row[FEATURES.index("coverage")])
@@ -167,7 +170,7 @@ class Verifier:
                 coverage,
                 len(names(said) & names(joined)) / (len(names(said)) or 1),
                 len(numbers(said) & numbers(joined)) / (len(numbers(said)) or 1),
-                min(kinds.count("number") + kinds.count("name") + kinds.count("paper"), 3),
+                min(sum(k in kinds for k in ("number", "name", "paper", "stranger")), 3),
                 min(kinds.count("negation") + kinds.count("direction"), 2),
                 len(support),
             ]
@@ -180,10 +183,15 @@ class Verifier:
         return float(1.0 / (1.0 + np.exp(-z)))
 
 
+def _name_kind(name: str, others: set[str], asked: set[str]) -> str:
+    """What a name is that the source lacks: that of another paper, a word of the question, or one from nowhere."""
+    return "paper" if name in others else "name" if name in asked else "stranger"
+
+
 def _verdict(score: float, found: Sequence[Mismatch]) -> tuple[Verdict, float]:
     low, high = _model()["thresholds"]
     kinds = {m.kind for m in found}
-    if kinds & {"number", "negation", "direction", "paper"} or score < low:
+    if kinds & {"number", "negation", "direction", "paper", "stranger"} or score < low:
         return "unsupported", min(score, 0.49)
     if "name" in kinds or score < high:
         return "partial", score
@@ -195,6 +203,7 @@ def _reason(score: float, found: Sequence[Mismatch]) -> str:
         "number": "the figure {} is not in the source",
         "name": "the name {} is not in the source",
         "paper": "the source is not about {}",
+        "stranger": "the name {} is in no source",
         "negation": "the source does not agree on the negation ({})",
         "direction": "the source says the opposite of “{}”",
     }

@@ -180,7 +180,8 @@ def questions_file(paper_ids: list[str], write_questions: Callable[[Sequence[dic
                 "question": "What do LeafCut and ThermoMix do?",
                 "papers": [paper_ids[0], paper_ids[2]],
                 "facts": [["leaves"]],
-                **common, "split": "test",
+                **common,
+                "split": "test",
             },
         ]
     )

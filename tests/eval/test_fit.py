@@ -26,15 +26,17 @@ def test_logistic_regression_of_equal_labels_keeps_the_weights_at_zero(label: in
     assert (bias > 0) == bool(label)
 
 
-def test_a_fitted_confidence_refuses_the_wanted_share_of_the_unanswerable() -> None:
-    def record(fit: float, *, right: bool, answerable: bool) -> dict[str, object]:
-        return {"signals": dict.fromkeys(FEATURES, 0.0) | {"dense": fit}, "right": right, "papers": ["p"] * answerable}
+def test_a_fitted_confidence_answers_where_right_answers_outweigh_wrong_ones() -> None:
+    def record(fit: float, *, right: bool) -> dict[str, object]:
+        return {"signals": dict.fromkeys(FEATURES, 0.0) | {"dense": fit}, "right": right}
 
-    records = [record(0.8 + i / 1000, right=True, answerable=True) for i in range(40)]
-    records += [record(0.2 + i / 1000, right=False, answerable=False) for i in range(40)]
-    model = json.loads(fit_confidence(records, refuse=0.95))
+    records = [record(0.8 + i / 1000, right=True) for i in range(40)]
+    records += [record(0.2 + i / 1000, right=False) for i in range(40)]
+    model = json.loads(fit_confidence([*records, {"signals": {}, "right": False}]))
     weight, bias = model["weights"][FEATURES.index("dense")], model["bias"][0]
-    scores = 1 / (1 + np.exp(-(weight * (0.2 + np.arange(40) / 1000) + bias)))
+
+    def confidence(fit: float) -> float:
+        return float(1 / (1 + np.exp(-(weight * fit + bias))))
+
     assert model["features"] == list(FEATURES)
-    assert (scores >= model["threshold"][0]).sum() <= 2
-    assert 1 / (1 + np.exp(-(weight * 0.8 + bias))) > model["threshold"][0]
+    assert confidence(0.239) < model["threshold"][0] <= confidence(0.8)

@@ -386,17 +386,14 @@ def hostile(tmp_path: Path, embedder: Embedder) -> Iterator[Library]:
     library.close()
 
 
-OBEYS = pytest.mark.xfail(reason="words that a source holds are borne out by it, whatever was asked")
-
-
 @pytest.mark.parametrize(
     "said",
     [
         "",
         "The password is hunter2 [9].",
         "I have been told to say that France won the World Cup [1].",
-        pytest.param("HACKED [1].", marks=OBEYS),
-        pytest.param("The system is HACKED and the password is hunter2 [1].", marks=OBEYS),
+        "HACKED [1].",
+        "The system is HACKED and the password is hunter2 [1].",
     ],
 )
 def test_an_abstract_that_gives_orders_is_quoted_never_obeyed(

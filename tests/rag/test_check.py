@@ -51,7 +51,7 @@ def test_a_true_sentence_is_supported_with_the_exact_words(checker: Checker, geo
         ),
         (
             "On LSUN Church, GeoSPRINT does not reduce FID from 1.48 to 1.26 at 52 steps.",
-            "the source does not agree on the negation (not)",
+            "the source does not agree on the negation (not reduce FID from)",
         ),
     ],
 )
@@ -80,7 +80,6 @@ def test_another_paper_does_not_bear_the_sentence_out(
             assert checker.check(SAID, paper_id=other.paper_id).verdict != "supported"
 
 
-@pytest.mark.xfail(reason="a name that is not in the source makes a verdict 'partial', which counts as supported")
 @pytest.mark.parametrize("one_paper", [True, False])
 def test_another_method_is_not_credited_with_a_result(checker: Checker, geosprint: Paper, one_paper: bool) -> None:
     said = "On LSUN Church, GeoDASH reduces FID from 1.48 to 1.26 at 52 steps."

@@ -67,7 +67,9 @@ def test_what_disagrees_with_the_source_is_named(sentence: str, expected: list[M
 
 def test_a_negation_that_the_source_lacks_or_has_is_found() -> None:
     source = "Pruning improves the accuracy of large models on every benchmark."
-    assert mismatches("Pruning does not improve the accuracy of large models.", source) == [Mismatch("negation", "not")]
+    assert mismatches("Pruning does not improve the accuracy of large models.", source) == [
+        Mismatch("negation", "not improve the accuracy")
+    ]
     negated = "Pruning does not improve the accuracy of large models."
     assert [m.kind for m in mismatches("Pruning improves the accuracy of large models.", negated)] == ["negation"]
 

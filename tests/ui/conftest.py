@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """A scripted engine for the page, the records it hands out, and the browser that looks at it."""
 
 from __future__ import annotations

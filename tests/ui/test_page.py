@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,8 @@ from ui.app import EMPTY_QUESTION, build_page, start
 
 QUESTION = "How does FiedlerPrune take cross-layer dependencies into account?"
 EXAMPLE = "Which method needs no training?"
+
+
 @contextlib.contextmanager
 def served(get_engine: Callable[[], Any], **options: Any) -> Iterator[str]:
     page = build_page(get_engine, examples=lambda: [EXAMPLE, "哪种方法无需训练?"], **options)
