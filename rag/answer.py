@@ -26,6 +26,7 @@ from rag.prompt import answer_prompt, from_english_prompt
 from rag.records import Answer, Event, Evidence, Finished, Found, Hit, Resolved, Token, Turn
 from rag.resolve import Question, resolve
 from rag.retrieve import CitewellRetriever, check_question, node_of
+from rag.survey import Counted, count, survey_of
 from rag.verify import Verifier
 
 _CARRIED = 0.1
@@ -135,6 +136,10 @@ class _Run:
             self._mark("retrieve")
             yield Finished(self._abstained(question, (), 0.0, "unclear"))
             return
+        asked = None if question.follows else survey_of(question.resolved)
+        if asked is not None:
+            yield from self._surveyed(question, count(asked, self._library))
+            return
         hits = self._hits(question, last)
         self._mark("retrieve")
         yield Found(tuple(hits))
@@ -177,6 +182,19 @@ class _Run:
                 translated.append(_translation(item, " ".join(without_markers(text).split())))
             checked = translated
         yield Finished(self._answered(question, hits, checked, confidence))
+
+    def _surveyed(self, question: Question, counted: Counted) -> Iterator[Event]:
+        """The answer to a question about the whole library: no language model, every paper counted is cited."""
+        hits = [Hit(n, paper, 1.0) for n, paper in enumerate(counted.papers, 1)]
+        self._mark("retrieve")
+        yield Found(tuple(hits))
+        if not hits:
+            nearest = self._engine._retriever.search(question.resolved, k=self._engine._papers)
+            yield Finished(self._abstained(question, nearest, 0.0, "not-in-library"))
+            return
+        answer = self._answered(question, hits, counted.items, 1.0)
+        yield Token(answer.text)
+        yield Finished(answer)
 
     def _hits(self, question: Question, last: Sequence[str]) -> list[Hit]:
         """The best papers. For a question that leans on the last turn, that turn's papers are among them, and first
