@@ -59,7 +59,7 @@ def fit_evidence(retriever: CitewellRetriever, asked: Sequence[tuple[str, Sequen
     )
 
 
-def fit_confidence(records: Sequence[Json], *, cost: float = 0.25) -> str:
+def fit_confidence(records: Sequence[Json], *, cost: float = 0.5) -> str:
     """The weights of the confidence and its threshold, as JSON, from scored answers made with threshold 0.
 
     The label of an answer is whether it is right; an unanswerable question has no right answer. The threshold is the

@@ -110,7 +110,8 @@ def bad_markers(answer: Json) -> list[int]:
 def unknown_numbers(question: Question, answer: Json, papers: Mapping[str, Paper]) -> list[str]:
     """The figures of the answer's sentences that no cited abstract holds, in digits, in words or rounded.
 
-    The number of cited papers may be told; for a question about the whole library also what the question names.
+    The number of cited papers may be told; for a question about the whole library also what the question
+    names and how many papers there are.
     """
     cited = {c["paper_id"] for c in answer["citations"]}
     held = " ".join(papers[i].abstract for i in sorted(cited) if i in papers)
@@ -118,7 +119,7 @@ def unknown_numbers(question: Question, answer: Json, papers: Mapping[str, Paper
     if question.kind == "whole-library":
         labels = [papers[i].label for i in cited if i in papers]
         places = [s.file for i in cited if i in papers for s in papers[i].sources]
-        allowed |= numbers(" ".join([question.question, *labels, *places]))
+        allowed |= numbers(" ".join([question.question, *labels, *places])) | {str(len(papers))}
     found = [
         m.detail
         for sentence in answer["sentences"]

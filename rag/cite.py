@@ -93,10 +93,13 @@ def check_claims(
 ) -> tuple[list[Checked], list[tuple[Claim, Judgement]]]:
     """The claims that hold, in order, each once; and those that do not, with their judgements.
 
+    In the place of a claim that does not hold stands the evidence that it names, as a quote.
+
     ``papers`` are those that may bear a claim out; ``across`` lets one claim rest on two of them. A claim that only
     says the question again is taken for what its source says in its own words.
     """
     by_number = {e.number: Passage(e.paper_id, e.start, e.end, e.text) for e in evidence}
+    scores = {by_number[e.number]: e.score for e in evidence}
     passages = [p for paper in papers for p in passages_of(paper)]
     labels = {paper.paper_id: paper.label for paper in papers}
     kept: list[Checked] = []
@@ -110,6 +113,9 @@ def check_claims(
         )
         if judgement.verdict == "unsupported":
             failed.append((claim, judgement))
+            # what the writer meant to rest it on may answer the question in its own words
+            likely = [p for p in preferred[:1] if scores[p] >= 0.3 * max(scores.values())]
+            kept += [c for c in map(quote_of, likely) if all(c.text != k.text for k in kept)]
         elif _echoes(claim.text, question) or (len(set(terms(claim.text))) < 3 and not numbers(claim.text)):
             kept += [c for c in [quote_of(judgement.support[0])] if all(c.text != k.text for k in kept)]
         else:
@@ -135,7 +141,8 @@ def complete(
     """``kept`` and, as quotes, what the answer should have used and did not; at most ``at_most`` and a few for claims
     that failed.
 
-    A sentence is quoted where it holds words of the question that the answer left out; where it is the likeliest
+    Where nothing of the model's own is left, the best sentences of the best paper are quoted. Else a sentence is quoted
+    where it holds words of the question that the answer left out; where it is the likeliest
     evidence and nothing of the answer rests on it; where it is the best of a paper that the question needs
     (``needed``) and nothing of the answer rests on it; and where a source announces what it then lists ("two modules").
     """
@@ -163,7 +170,8 @@ def complete(
         missed = sum(w for t, w in wanted.items() if t in held and t not in said) / total
         expressed = len(held & said) / (len(held) or 1)
         unused_best = item in ranked[:2] and item.score >= 0.3 and not uses(item)
-        if expressed < 0.85 and (not answer or unused_best or (missed >= 0.12 and item.score >= 0.15)):
+        alone = not any(not c.quoted for c in answer) and item.paper_id == ranked[0].paper_id and len(answer) < at_most
+        if expressed < 0.85 and (alone or unused_best or (missed >= 0.12 and item.score >= 0.15)):
             answer.append(quote_of(_passage(item)))
     return _with_lists(answer, question, evidence)
 

@@ -195,13 +195,18 @@ class EvidencePicker:
         return [({first}, 0.5), ({second.paper.paper_id}, 0.5), (everyone, 1.0)]
 
     def second_paper(self, question: str, hits: Sequence[Hit]) -> Hit | None:
-        """The paper that a question needs beside the first: it holds words of the question that the first one lacks.
+        """The paper that a question needs beside the first: the question calls both by their labels, or it holds words of
+        the question that the first one lacks.
 
         They must weigh enough among all its words that the library knows: a fifth; less where the question says that it
         compares. A question that shares few words even with the best paper is a paraphrase and needs no second one.
         """
         if len(hits) < 2:
             return None
+        spelt = _squeezed(question)
+        called = [h for h in hits if len(h.paper.label) > 3 and _squeezed(h.paper.label) in spelt]
+        if len(called) > 1:
+            return next(h for h in called if h is not hits[0])
         wanted = {t: self._idf(t) for t in set(terms(question))}
         held = [set(terms(f"{h.paper.title} {h.paper.abstract}")) for h in hits]
         known = set().union(*held) & wanted.keys()
@@ -214,6 +219,10 @@ class EvidencePicker:
         gain, nearness, known_share = (0.12, 0.55, 0.15) if _COMPARES.search(question) else (0.2, 0.7, 0.3)
         needed = covered >= known_share and gains[best] >= gain and near[best] >= nearness
         return hits[best] if needed else None
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text.lower())
 
 
 def _fit(hit: Hit, cosines: NDArray[np.float32]) -> float:
