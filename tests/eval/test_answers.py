@@ -38,7 +38,7 @@ def test_every_question_is_asked_and_scored(
         "markers to nothing": 0,
         "numbers that no cited source holds": 0,
     }
-    assert results["llm"] == "scripted"
+    assert results["llm"] == config.llm
     assert results["summary"]["answerable"]["single"]["right"]["mean"] == 0.5
     json.dumps(results, allow_nan=False)
     assert "all answerable" in print_summary(results["summary"])
@@ -87,14 +87,17 @@ def test_fresh_asks_anew(config: Config, questions_file: Path, scripted: Scripte
     assert again.prompts
 
 
-def test_another_setting_or_source_is_another_answer(
+def test_another_source_is_another_answer_made_from_what_the_model_said_before(
     config: Config, questions_file: Path, monkeypatch: pytest.MonkeyPatch, scripted: Scripted
 ) -> None:
+    answers = config.data / "eval-cache" / "answers"
     _measure(config, questions_file, scripted())
+    before = len(list(answers.iterdir()))
     monkeypatch.setattr("eval.asking.code_print", lambda: "another")
     again = scripted()
     _measure(config, questions_file, again)
-    assert again.prompts
+    assert len(list(answers.iterdir())) == 2 * before
+    assert again.prompts == []
 
 
 def test_the_history_of_a_follow_up_is_asked_first(config: Config, questions_file: Path, scripted: Scripted) -> None:

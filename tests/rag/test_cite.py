@@ -88,7 +88,8 @@ def test_claims_are_held_against_the_passages_and_each_is_kept_once(verifier: Ve
     ]
     kept, failed = check_claims(claims, QUESTION, EVIDENCE, [ORCA, KITE], verifier)
     assert [(k.text, k.judgement.verdict, k.judgement.support, k.quoted) for k in kept] == [
-        ("ORCA fits one temperature per cluster of inputs.", "supported", (PASSAGES[1],), False)
+        ("ORCA fits one temperature per cluster of inputs.", "supported", (PASSAGES[1],), False),
+        (PASSAGES[2].text, "supported", (PASSAGES[2],), True),  # in the place of what was not so
     ]
     assert [(c, j.verdict, j.reason) for c, j in failed] == [
         (claims[2], "unsupported", "the figure 2.3 is not in the source")
@@ -122,7 +123,7 @@ def test_a_claim_with_a_figure_of_its_own_is_no_echo_and_no_repetition(verifier:
 def test_a_claim_about_another_paper_than_its_words_come_from_falls(verifier: Verifier) -> None:
     claim = Claim("KITE fits one temperature per cluster of inputs.", (1,))
     kept, failed = check_claims([claim], QUESTION, EVIDENCE, [ORCA, KITE], verifier)
-    assert kept == []
+    assert kept == [quote_of(PASSAGES[1])]
     assert [(c, j.verdict, j.reason) for c, j in failed] == [(claim, "unsupported", "the source is not about kite")]
 
 
