@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from rag.fold import plain
 from rag.lexical import terms
 
-_NUMBER = re.compile(r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?|(?<=[A-Za-z]-)\d+(?:\.\d+)?")
+# a Chinese sign is a word character too, and stands right before a figure: "约3秒"
+_NUMBER = re.compile(r"(?<![A-Za-z0-9_.])[-−]?\d[\d,]*(?:\.\d+)?|(?<=[A-Za-z]-)\d+(?:\.\d+)?")
 _SCALES = {
     "k": 1e3,
     "thousand": 1e3,

@@ -77,7 +77,7 @@ def build_page(
             steps: list[Step] = [first]
             if isinstance(first, Token):
                 await asyncio.sleep(max(0.0, shown_at + FRAME - time.monotonic()))
-                steps += current.ready()
+                steps += current.ready()  # and whether somebody stopped it meanwhile
             html = ""
             changed: dict[Any, Any] = {}
             for step in steps:
@@ -96,6 +96,8 @@ def build_page(
                     break
             if ended:
                 break
+            if current.discarded:  # a new conversation has begun; what it shows must not be drawn over
+                return
             if html:
                 shown_at = time.monotonic()
                 yield {live: render.live_html(current.question, turn, html), **changed}

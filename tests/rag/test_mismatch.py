@@ -109,3 +109,7 @@ def test_no_sentence_of_the_seeds_disagrees_with_itself(seeds_library: Library) 
 def test_any_two_texts_can_be_compared_and_a_text_agrees_with_itself_in_polarity(one: str, other: str) -> None:
     mismatches(one, other, context=other)
     assert [m for m in mismatches(one, one) if m.kind in ("number", "negation", "direction")] == []
+
+
+def test_a_figure_is_seen_between_chinese_signs() -> None:
+    assert numbers("推理约3秒，CFD需要8小时，误差为4.5%。") == {"3", "8", "4.5"}
