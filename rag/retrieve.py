@@ -17,6 +17,7 @@ from rag.errors import QuestionError
 from rag.fold import plain
 from rag.lexical import terms
 from rag.library import Library, Snapshot
+from rag.mismatch import FIELD_NAMES
 from rag.records import Hit, Paper
 
 MAX_QUESTION = 4000
@@ -126,7 +127,8 @@ def fuse(dense: Mapping[str, float], lexical: Mapping[str, float]) -> list[tuple
 def _names(text: str) -> set[str]:
     """The words of ``text`` with a capital or a digit after their first letter, as they are spelt: "RISE", "4DGS"."""
     words = _NAME.findall(unicodedata.normalize("NFKC", text))
-    return {w for w in words if any(c.isupper() or c.isdigit() for c in w[1:]) and any(c.isalpha() for c in w)}
+    spelt = {w for w in words if any(c.isupper() or c.isdigit() for c in w[1:]) and any(c.isalpha() for c in w)}
+    return {w for w in spelt if w.lower().removesuffix("s") not in FIELD_NAMES}
 
 
 def _lexical(snapshot: Snapshot, query_terms: list[str], also: Iterable[str], depth: int) -> dict[str, float]:
