@@ -6,11 +6,8 @@ Neither is the language model's to decide: it was seen to flip on equal prompts.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +15,7 @@ from numpy.typing import NDArray
 from rag.cite import Checked
 from rag.embed import Embedder
 from rag.evidence import asks_figure, parts_of
+from rag.fitted import fitted
 from rag.lexical import terms
 from rag.library import Snapshot
 from rag.mismatch import FIELD_NAMES, figures, names
@@ -101,24 +99,18 @@ def features(
     )
 
 
-@cache
-def _model() -> dict[str, list[float]]:
-    loaded: dict[str, list[float]] = json.loads(files("rag").joinpath("abstain.json").read_text(encoding="utf-8"))
-    return loaded
-
-
 def confidence(row: NDArray[np.float64]) -> float:
     """How likely an answer with these features is right, in (0, 1)."""
-    model = _model()
+    model = fitted("abstain")
     return float(1.0 / (1.0 + np.exp(-(float(row @ np.asarray(model["weights"])) + model["bias"][0]))))
 
 
 def threshold() -> float:
     """The confidence from which Citewell answers."""
-    return _model()["threshold"][0]
+    return fitted("abstain")["threshold"][0]
 
 
 def hopeless(hits: Sequence[Hit]) -> bool:
     """Whether nothing found comes near the question, so that the language model need not be asked."""
-    dense, lexical = _model()["hopeless"]
+    dense, lexical = fitted("abstain")["hopeless"]
     return not hits or (max(h.dense for h in hits) < dense and max(h.lexical for h in hits) < lexical)

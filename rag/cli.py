@@ -18,7 +18,7 @@ from rag.config import Config, load_config
 from rag.errors import CitewellError, QuestionError, SourceError
 
 if TYPE_CHECKING:
-    from rag.records import Answer, Turn
+    from rag.records import Answer, Source, Turn
 
 Json = dict[str, Any]
 
@@ -200,8 +200,7 @@ def _search(args: argparse.Namespace, config: Config) -> int:
         _print_json(search_json(args.question, hits))
         return 0
     for hit in hits:
-        places = ", ".join(f"{s.file}#{s.row}" for s in hit.paper.sources)
-        print(f"{hit.rank:3}. {hit.score:.3f}  {hit.paper.label}  ({places}, {hit.paper.paper_id})")
+        print(f"{hit.rank:3}. {hit.score:.3f}  {hit.paper.label}  ({_places(hit.paper.sources)}, {hit.paper.paper_id})")
         print(f"     {' '.join(hit.paper.abstract.split())[:160]}…")
     return 0
 
@@ -236,12 +235,11 @@ def _print_answer(answer: Answer) -> None:
     if answer.citations:
         print()
     for citation in answer.citations:
-        places = ", ".join(f"{s.file}#{s.row}" for s in citation.sources)
-        print(f"[{citation.marker}] {citation.label} ({places}): “{citation.quote}”")
+        print(f"[{citation.marker}] {citation.label} ({_places(citation.sources)}): “{citation.quote}”")
     if answer.status == "abstained" and answer.nearest:
         print("\nNearest papers:")
         for hit in answer.nearest:
-            print(f"  {hit.paper.label} ({', '.join(f'{s.file}#{s.row}' for s in hit.paper.sources)})")
+            print(f"  {hit.paper.label} ({_places(hit.paper.sources)})")
 
 
 def _check(args: argparse.Namespace, config: Config) -> int:
@@ -265,8 +263,7 @@ def _check(args: argparse.Namespace, config: Config) -> int:
         return 0
     print(f"{found.verdict} ({found.score:.2f}){': ' + found.reason if found.reason else ''}")
     for citation in found.citations:
-        places = ", ".join(f"{s.file}#{s.row}" for s in citation.sources)
-        print(f"[{citation.marker}] {citation.label} ({places}): “{citation.quote}”")
+        print(f"[{citation.marker}] {citation.label} ({_places(citation.sources)}): “{citation.quote}”")
     return 0
 
 
@@ -293,7 +290,7 @@ def _papers(args: argparse.Namespace, config: Config) -> int:
         _print_json({"papers": [paper_json(p) for p in papers]})
         return 0
     for paper in papers:
-        print(f"{paper.paper_id}  {paper.label}  ({', '.join(f'{s.file}#{s.row}' for s in paper.sources)})")
+        print(f"{paper.paper_id}  {paper.label}  ({_places(paper.sources)})")
     return 0
 
 
@@ -412,6 +409,10 @@ def _each(items: list[Json], work: Callable[[Json], Json]) -> int:
 def _usage(message: str) -> None:
     print(f"citewell: {message}; see 'citewell --help'", file=sys.stderr)
     raise SystemExit(2)
+
+
+def _places(sources: tuple[Source, ...]) -> str:
+    return ", ".join(map(str, sources))
 
 
 def _print_json(value: Json) -> None:

@@ -8,17 +8,15 @@ paper, which shows in words that the first one lacks and the second one has, sha
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag.embed import Embedder
+from rag.fitted import fitted
 from rag.lexical import terms
 from rag.records import Evidence, Hit
 from rag.verify import Passage, passages_of
@@ -83,12 +81,6 @@ class Candidates:
     passages: tuple[Passage, ...]
     features: NDArray[np.float64]
     tokens: tuple[int, ...]
-
-
-@cache
-def _model() -> dict[str, list[float]]:
-    loaded: dict[str, list[float]] = json.loads(files("rag").joinpath("evidence.json").read_text(encoding="utf-8"))
-    return loaded
 
 
 class EvidencePicker:
@@ -235,6 +227,6 @@ def _fit(hit: Hit, cosines: NDArray[np.float32]) -> float:
 
 def probabilities(features: NDArray[np.float64]) -> NDArray[np.float64]:
     """The probability that each sentence bears on the question: (n,) float64 in (0, 1)."""
-    model = _model()
+    model = fitted("evidence")
     scaled = (features - np.asarray(model["mean"])) / np.asarray(model["scale"])
     return np.asarray(1.0 / (1.0 + np.exp(-(scaled @ np.asarray(model["weights"]) + model["bias"][0]))))

@@ -25,6 +25,9 @@ class Source:
     file: str
     row: int
 
+    def __str__(self) -> str:
+        return f"{self.file}#{self.row}"
+
 
 @dataclass(frozen=True, slots=True)
 class SourceRecord:

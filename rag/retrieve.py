@@ -166,7 +166,7 @@ def node_of(hit: Hit) -> NodeWithScore:
             "authors": list(paper.authors),
             "venue": paper.venue,
             "year": paper.year,
-            "sources": [f"{s.file}#{s.row}" for s in paper.sources],
+            "sources": [str(s) for s in paper.sources],
         },
     )
     return NodeWithScore(node=node, score=hit.score)

@@ -8,16 +8,14 @@ disagrees, since those are what small models get wrong and what no similarity sh
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag.embed import Embedder
+from rag.fitted import fitted
 from rag.lexical import terms
 from rag.mismatch import Mismatch, mismatches, names, numbers
 from rag.records import Paper, Verdict
@@ -58,12 +56,6 @@ class Judgement:
 def passages_of(paper: Paper) -> list[Passage]:
     """The sentences of a paper's abstract."""
     return [Passage(paper.paper_id, a, b, paper.abstract[a:b]) for a, b in sentence_spans(paper.abstract)]
-
-
-@cache
-def _model() -> dict[str, list[float]]:
-    loaded: dict[str, list[float]] = json.loads(files("rag").joinpath("verifier.json").read_text(encoding="utf-8"))
-    return loaded
 
 
 class Verifier:
@@ -178,7 +170,7 @@ class Verifier:
 
     def score(self, features: NDArray[np.float64]) -> float:
         """The probability of support for one row of features."""
-        model = _model()
+        model = fitted("verifier")
         z = float(features @ np.asarray(model["weights"])) + model["bias"][0]
         return float(1.0 / (1.0 + np.exp(-z)))
 
@@ -189,7 +181,7 @@ def _name_kind(name: str, others: set[str], asked: set[str]) -> str:
 
 
 def _verdict(score: float, found: Sequence[Mismatch]) -> tuple[Verdict, float]:
-    low, high = _model()["thresholds"]
+    low, high = fitted("verifier")["thresholds"]
     kinds = {m.kind for m in found}
     if kinds & {"number", "negation", "direction", "paper", "stranger"} or score < low:
         return "unsupported", min(score, 0.49)
@@ -209,7 +201,7 @@ def _reason(score: float, found: Sequence[Mismatch]) -> str:
     }
     if found:
         return "; ".join(dict.fromkeys(told[m.kind].format(m.detail) for m in found))
-    low, high = _model()["thresholds"]
+    low, high = fitted("verifier")["thresholds"]
     if score < low:
         return "no sentence of the library says this"
     return "the source says only part of this" if score < high else ""
