@@ -161,6 +161,10 @@ def build_page(
             halt: gr.Button(visible=False),
         }
 
+    def swept(talk: Conversation, current: Run | None) -> dict[Any, Any]:
+        """Wipes a picture of the old answer that was on its way while the new conversation began."""
+        return {live: "", side: sources.empty_html()} if current is None and not len(talk) else {live: gr.skip()}
+
     def told(shown: str, before: str, talk: Conversation, current: Run | None) -> tuple[Any, Any]:
         """The status line, and the examples as soon as there are any, where no conversation has begun."""
         try:
@@ -227,7 +231,11 @@ def build_page(
             for event in (asked, acted)
         ]
         halt.click(stop, run, None, **at_once)
-        new.click(clear, run, starting, cancels=followed, **at_once)
+        # ``clear`` answers at once and by another way than ``follow``, whose last picture may come after it; what goes
+        # through the queue comes after that.
+        new.click(clear, run, starting, cancels=followed, **at_once).then(
+            swept, [conversation, run], [live, side], concurrency_limit=None, trigger_mode="multiple", **quiet
+        )
         if status is not None:
             page.load(told, [state, past, conversation, run], [state, past], **at_once)
             gr.Timer(3.0).tick(told, [state, past, conversation, run], [state, past], **at_once)

@@ -176,8 +176,10 @@ def test_nobody_left_to_read_it_stops_the_engine_too(opened: Callable[..., Any],
             page.wait_for_selector(".cw-chip")
         until(lambda: engine.closed == ["a slow one"])
         if way == "new conversation":
-            page.wait_for_timeout(300)
-            assert page.locator(".cw-turn").count() == 0
+            page.wait_for_function("document.querySelectorAll('.cw-turn').length === 0")
+            ask(page, QUESTION)
+            answered(page)
+            assert engine.asked[-1] == (QUESTION, ())
 
 
 @pytest.mark.browser
