@@ -7,9 +7,10 @@
   const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   const narrow = () => window.matchMedia("(max-width: 899px)").matches;
 
-  // The way to Python: set by the hidden component of app.py when it is loaded.
+  // The way to Python: set by the hidden component of app.py when it is loaded; what is clicked before that waits.
   function tell(what) {
     if (window.citewellTell) window.citewellTell(what);
+    else setTimeout(() => tell(what), 50);
   }
 
   // Scrolls nothing but the nearest box that scrolls, so that the page itself stays where it is on a wide screen.

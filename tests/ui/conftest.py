@@ -99,6 +99,18 @@ class FakeEngine:
     running: int = 0
     most_running: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
+    gates: dict[str, threading.Event] = field(default_factory=dict)
+
+    def hold(self, *stages: str) -> None:
+        """Lets no stream go on to a stage ("found", "words", "finished") before ``release`` is called for it."""
+        self.gates = {stage: threading.Event() for stage in stages}
+
+    def release(self, stage: str) -> None:
+        self.gates[stage].set()
+
+    def _pass(self, stage: str) -> None:
+        if stage in self.gates:
+            assert self.gates[stage].wait(120), f"nobody released {stage!r}"
 
     def stream(self, question: str, *, history: Sequence[Turn] = ()) -> Iterator[Event]:
         with self.lock:
@@ -113,17 +125,19 @@ class FakeEngine:
                 raise ValueError("boom <b>")
             resolved = "Does FiedlerPrune work with quantization?" if history and "it" in question.split() else question
             yield Resolved(resolved)
-            time.sleep(self.delay * 2)
+            self._pass("found")
             hits = (Hit(1, FIEDLER, 0.9), Hit(2, GHOSTED, 0.6), Hit(3, WICKED, 0.1))
             yield Found(hits)
-            time.sleep(self.delay * 20)
+            self._pass("words")
             answer = script(question, resolved, hits)
             raw = "".join(sentence.text + " [4] " for sentence in answer.sentences) or "I cannot say. [9]"
-            if "slow" in question:
-                raw = "word " * 2000
             for piece in raw.split(" "):
                 yield Token(piece + " ")
                 time.sleep(self.delay)
+            while "endless" in question:
+                yield Token("")
+                time.sleep(self.delay)
+            self._pass("finished")
             yield Finished(answer)
             finished = True
         finally:
@@ -190,6 +204,8 @@ def engine() -> FakeEngine:
     return FakeEngine()
 
 
+PATIENCE = 60_000
+"""Milliseconds that anything on the page may take before a test gives up: the machine may be slow and busy."""
 ARGUMENTS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
@@ -222,11 +238,12 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
     def open_page(url: str, *, width: int = 1440, height: int = 900, scheme: str = "light") -> Any:
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
         contexts.append(context)
+        context.set_default_timeout(PATIENCE)
         page = context.new_page()
         context.on("request", lambda request: outside.append(request.url) if is_outside(request.url) else None)
         page.on("pageerror", lambda error: broken.append(str(error)))
         page.goto(url)
-        page.wait_for_selector(".cw-chip", timeout=30_000)
+        page.wait_for_selector(".cw-chip")
         return page
 
     yield open_page
