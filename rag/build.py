@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rag.answer import CitewellQueryEngine
     from rag.embed import Embedder
     from rag.library import Library
+    from rag.records import Paper
     from rag.sync import Progress, Report
 
 
@@ -85,6 +86,26 @@ def sync_library(
         dry_run=dry_run,
         on_progress=on_progress,
     )
+
+
+def keep_apart(config: Config, place: str, *, apart: bool = True) -> tuple[Report, Paper]:
+    """Undoes the merge of the record at ``place`` ("FILE#ROW"), or with ``apart=False`` takes that back.
+
+    Gives the report and the paper the record is in now; see ``rag.sync.decide``.
+    """
+    from rag.splits import place_of
+    from rag.sync import decide, require_index
+
+    source = place_of(place)
+    require_index(library_folder(config))
+    folder = models.resolve(config.embedder, cache=config.cache)
+
+    def load() -> Embedder:
+        from rag.embed import Embedder
+
+        return Embedder.load(folder)
+
+    return decide(library_folder(config), source, load, embedder_print=fingerprint(folder), apart=apart)
 
 
 def open_library(config: Config, embedder: Embedder | None = None) -> Library:

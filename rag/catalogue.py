@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import IndexStateError
-from rag.records import Chunk, Paper, Skipped, Source, SourceRecord
+from rag.records import Chunk, Paper, Skipped, Source, SourceRecord, Split
 
-_SCHEMA_VERSION = 1
-_SCHEMA = """
+_SCHEMA = (
+    """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE roots (path TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE files (
@@ -32,7 +32,10 @@ CREATE TABLE chunks (chunk_id TEXT PRIMARY KEY, paper_id TEXT NOT NULL, start IN
     WITHOUT ROWID;
 CREATE INDEX chunks_of_paper ON chunks (paper_id);
 CREATE TABLE merges (ordinal INTEGER PRIMARY KEY, body TEXT NOT NULL);
-"""
+""",
+    "CREATE TABLE splits (record_id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;",
+)
+"""What each format adds to the one before; an older catalogue is brought up to date when it is opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +61,17 @@ class Catalogue:
             self._db = sqlite3.connect(path, check_same_thread=False, timeout=30, isolation_level=None)
             self._db.execute("PRAGMA journal_mode=WAL")
             version = self._db.execute("PRAGMA user_version").fetchone()[0]
-            if version == 0:
+            if version < len(_SCHEMA):
                 with self.transaction():
-                    if self._db.execute("PRAGMA user_version").fetchone()[0] == 0:  # no other process was faster
-                        for statement in _SCHEMA.split(";"):
-                            self._db.execute(statement)
-                        self._db.execute(f"PRAGMA user_version={_SCHEMA_VERSION}")
+                    version = self._db.execute("PRAGMA user_version").fetchone()[0]  # another process may be faster
+                    for statement in ";".join(_SCHEMA[version:]).split(";"):
+                        self._db.execute(statement)
+                    self._db.execute(f"PRAGMA user_version={max(version, len(_SCHEMA))}")
         except sqlite3.Error as error:
             raise IndexStateError(
                 f"the catalogue {path} cannot be opened ({error}); if it is damaged, remove its folder and index again"
             ) from error
-        if version > _SCHEMA_VERSION:
+        if version > len(_SCHEMA):
             raise IndexStateError(
                 f"the catalogue {path} was made by a newer Citewell (format {version}); update Citewell"
             )
@@ -144,6 +147,10 @@ class Catalogue:
         rows = self._all("SELECT body FROM records WHERE skipped = 1 ORDER BY path, ordinal")
         return [_skipped(body) for (body,) in rows]
 
+    def __len__(self) -> int:
+        """The number of papers."""
+        return int(self._all("SELECT count(*) FROM papers")[0][0])
+
     def papers(self, paper_ids: Sequence[str] | None = None) -> list[Paper]:
         """All papers by id, or those of ``paper_ids`` in that order, unknown ones left out."""
         if paper_ids is None:
@@ -155,6 +162,16 @@ class Catalogue:
             for paper_id, body in self._all(f"SELECT paper_id, body FROM papers WHERE paper_id IN ({marks})", part):
                 found[paper_id] = _paper(body)
         return [found[i] for i in paper_ids if i in found]
+
+    def papers_at(self, source: Source) -> list[Paper]:
+        """The papers that were read from ``source``: one, or more where several files have its name."""
+        place = _dumps(asdict(source))
+        rows = self._all(
+            "SELECT body FROM papers WHERE EXISTS (SELECT 1 FROM json_each(body, '$.sources') WHERE value = ?) "
+            "ORDER BY paper_id",
+            (place,),
+        )
+        return [_paper(body) for (body,) in rows]
 
     def paper_bodies(self) -> dict[str, str]:
         """The stored form of every paper, by id: equal strings, equal papers."""
@@ -193,6 +210,19 @@ class Catalogue:
             self._db.execute("DELETE FROM merges")
             self._db.executemany("INSERT INTO merges (body) VALUES (?)", ((_dumps(m),) for m in merges))
 
+    def splits(self) -> list[Split]:
+        """The merges a user undid."""
+        rows = self._all("SELECT record_id, body FROM splits ORDER BY record_id")
+        return [_split(record_id, json.loads(body)) for record_id, body in rows]
+
+    def write_splits(self, splits: Iterable[Split]) -> None:
+        with self._lock:
+            self._db.execute("DELETE FROM splits")
+            self._db.executemany(
+                "INSERT INTO splits VALUES (?, ?)",
+                ((s.record_id, _dumps({"others": s.others, "source": asdict(s.source)})) for s in splits),
+            )
+
 
 def body_of(paper: Paper) -> str:
     """The stored form of a paper."""
@@ -222,6 +252,10 @@ def _record(text: str) -> SourceRecord:
 
 def _skipped(text: str) -> Skipped:
     return Skipped(**{"row": None, **json.loads(text)})
+
+
+def _split(record_id: str, body: dict[str, Any]) -> Split:
+    return Split(record_id, tuple(body["others"]), Source(**body["source"]))
 
 
 def _paper(text: str) -> Paper:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from rag.facets import Facets, facets, name, strong_keys, weak_keys
@@ -23,7 +23,7 @@ _WIDE_BLOCK = 40
 @dataclass(frozen=True, slots=True)
 class Duplicate:
     """A record that was merged into a paper. ``{record_id, paper_id}`` in ``apart`` undoes it; where the two are
-    equal the record has the paper's own title and abstract, and there is nothing to undo."""
+    equal the record has the paper's own title and abstract, and its id of ``copy_ids`` stands for it."""
 
     source: Source
     record_id: str
@@ -68,12 +68,24 @@ def record_id(record: SourceRecord) -> str:
     return _identify(fold(record.title), fold(record.abstract))
 
 
+def copy_ids(records: Iterable[SourceRecord]) -> list[tuple[SourceRecord, str]]:
+    """Records of one title and abstract, each with 12 hex digits that tell it from the others by all its fields, its
+    file and, where all those are equal, its turn."""
+    turns: Counter[str] = Counter()
+    found = []
+    for record in sorted(records, key=lambda record: (record.source, repr(record))):
+        fields = repr(replace(record, source=Source(record.source.file, 0)))
+        turns[fields] += 1
+        found.append((record, sha256(f"{turns[fields]} {fields}".encode("utf-8", "replace")).hexdigest()[:12]))
+    return found
+
+
 def dedupe(records: Iterable[SourceRecord], *, apart: frozenset[frozenset[str]] = frozenset()) -> Deduped:
     """Merge the records of one work. The order of ``records`` does not matter.
 
-    ``apart`` holds pairs of record or paper ids that are never merged, as a user decided.
+    ``apart`` holds pairs of record, copy or paper ids that are never merged, as a user decided.
     """
-    editions = _editions(records)
+    editions = _editions(records, frozenset(itertools.chain.from_iterable(apart)))
     edges, foreign = _judged(editions, _pairs(editions))
     clusters = _Clusters(editions, apart)
     for (left, right), _ in sorted(edges.items(), key=lambda edge: (-edge[1].strength, edge[0])):
@@ -102,8 +114,11 @@ def dedupe(records: Iterable[SourceRecord], *, apart: frozenset[frozenset[str]] 
     )
 
 
-def _editions(records: Iterable[SourceRecord]) -> list[_Edition]:
-    """The records by their words, in the order of their ids, so that nothing after depends on the input's order."""
+def _editions(records: Iterable[SourceRecord], decided: frozenset[str]) -> list[_Edition]:
+    """The records by their words, in the order of their ids, so that nothing after depends on the input's order.
+
+    Copies whose ids are in ``decided`` are editions of their own.
+    """
     grouped: dict[str, list[SourceRecord]] = defaultdict(list)
     words: dict[str, tuple[str, str]] = {}
     for record in records:
@@ -111,6 +126,14 @@ def _editions(records: Iterable[SourceRecord]) -> list[_Edition]:
         identity = _identify(title, abstract)
         grouped[identity].append(record)
         words[identity] = title, abstract
+    for identity in decided & grouped.keys():
+        for record, copy in copy_ids(grouped[identity]):
+            if copy in decided:
+                grouped[identity].remove(record)
+                grouped[copy].append(record)
+                words[copy] = words[identity]
+        if not grouped[identity]:
+            del grouped[identity]
     ids = sorted(grouped)
     editions = []
     for identity, shingles in zip(ids, shingle(words[identity][1] for identity in ids), strict=True):

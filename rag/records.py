@@ -57,6 +57,16 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
+class Split:
+    """A user's decision: the record ``record_id`` is not the work of ``others``, record ids, sorted. ``source`` is
+    where it stood then."""
+
+    record_id: str
+    others: tuple[str, ...]
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
 class Paper:
     """One work: its richest record, and every place it was found."""
 

@@ -27,7 +27,8 @@ from rag.chunk import chunk_papers, embedded_text
 from rag.dedupe import Deduped, dedupe
 from rag.errors import IndexStateError, SourceError
 from rag.lexical import LexicalIndex
-from rag.records import Chunk, Paper, Skipped, SourceRecord
+from rag.records import Chunk, Paper, Skipped, Source, SourceRecord, Split
+from rag.splits import apart, audit, carried, with_split, without_split
 
 if TYPE_CHECKING:
     from rag.embed import Embedder
@@ -95,16 +96,41 @@ def sync(
     if dry_run and not (folder / CATALOGUE).is_file():
         nothing = Catalogue(Path(":memory:"))
         return _Sync(folder, nothing, load_embedder, embedder_print, on_progress, started).run(paths, rebuild, dry_run)
+    with _opened(folder) as catalogue:
+        return _Sync(folder, catalogue, load_embedder, embedder_print, on_progress, started).run(
+            paths, rebuild, dry_run
+        )
+
+
+def decide(
+    folder: Path,
+    source: Source,
+    load_embedder: Callable[[], Embedder],
+    *,
+    embedder_print: str,
+    apart: bool,
+    on_progress: Progress = lambda stage, done, total: None,
+) -> tuple[Report, Paper]:
+    """Undoes the merge of the record at ``source`` (``apart``), or takes that back; the library changes at once.
+
+    The sources are not read again. The decision holds for every later run. Gives the report and the paper the record
+    is in now. Raises QuestionError where there is nothing to undo or to take back, IndexStateError as ``sync`` does.
+    """
+    started = time.monotonic()
+    require_index(folder)
+    with _opened(folder) as catalogue:
+        splits = (with_split if apart else without_split)(catalogue, source)
+        report = _Sync(folder, catalogue, load_embedder, embedder_print, on_progress, started).decide(splits)
+        return report, catalogue.papers_at(source)[0]
+
+
+@contextlib.contextmanager
+def _opened(folder: Path) -> Iterator[Catalogue]:
+    """The catalogue for one writer. Raises IndexStateError where another has it, or the disk refuses."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _exclusive(folder):
-            catalogue = Catalogue(folder / CATALOGUE)
-            try:
-                return _Sync(folder, catalogue, load_embedder, embedder_print, on_progress, started).run(
-                    paths, rebuild, dry_run
-                )
-            finally:
-                catalogue.close()
+        with _exclusive(folder), contextlib.closing(Catalogue(folder / CATALOGUE)) as catalogue:
+            yield catalogue
     except (OSError, sqlite3.OperationalError) as error:
         full = getattr(error, "errno", None) == errno.ENOSPC or "full" in str(error)
         step = "free some space" if full else "check that the folder can be written"
@@ -166,13 +192,44 @@ class _Sync:
         read = self._read(paths, rebuild)
         in_force = (meta.get("embedder"), meta.get("chunker"), meta.get("words"))
         wanted = (self._embedder_print, chunk.VERSION, lexical.VERSION)
-        old = self._catalogue.paper_bodies()
-        complete = self._complete(meta)
-        if not rebuild and in_force == wanted and not read.fresh and not read.gone and complete:
+        if not rebuild and in_force == wanted and not read.fresh and not read.gone and self._complete(meta):
             if not dry_run and read.roots != self._catalogue.roots():
                 with self._catalogue.transaction():
                     self._catalogue.write_roots(read.roots)
-            return self._report(len(old), int(meta["duplicates"]), self._catalogue.skipped(), 0, 0, 0, len(old), 0)
+            papers = len(self._catalogue)
+            return self._report(papers, int(meta["duplicates"]), self._catalogue.skipped(), 0, 0, 0, papers, 0)
+        return self._bring(read, meta, self._carried(read), rebuild=rebuild, dry_run=dry_run)
+
+    def decide(self, splits: list[Split]) -> Report:
+        """The library as its records are, under other decisions of its user."""
+        meta = self._catalogue.meta()
+        require_finished(self._folder.name, meta)
+        read = _Read(self._catalogue.roots(), list(self._catalogue.files().values()), {}, [])
+        return self._bring(read, meta, splits)
+
+    def _carried(self, read: _Read) -> list[Split]:
+        """The user's decisions, also for the records that were edited."""
+        splits = self._catalogue.splits()
+        if not splits:
+            return []
+        old = [r for path in (*read.fresh, *read.gone) for r in self._catalogue.records(path)]
+        new = [r for rows in read.fresh.values() for r in rows]
+        return carried(splits, *([r for r in rows if isinstance(r, SourceRecord)] for rows in (old, new)))
+
+    def _bring(
+        self,
+        read: _Read,
+        meta: dict[str, str],
+        splits: list[Split],
+        *,
+        rebuild: bool = False,
+        dry_run: bool = False,
+    ) -> Report:
+        """Brings the library to the state of ``read`` and ``splits``."""
+        wanted = (self._embedder_print, chunk.VERSION, lexical.VERSION)
+        in_force = (meta.get("embedder"), meta.get("chunker"), meta.get("words"))
+        old = self._catalogue.paper_bodies()
+        complete = self._complete(meta)
         entries = {f.path: read.fresh.get(f.path) or self._catalogue.records(f.path) for f in read.files}
         records = [r for rows in entries.values() for r in rows if isinstance(r, SourceRecord)]
         skipped = [r for rows in entries.values() for r in rows if isinstance(r, Skipped)]
@@ -182,7 +239,7 @@ class _Sync:
                 f"no paper in {', '.join(read.roots) or 'the sources'} ({reasons}); "
                 "name a file or folder that holds abstracts"
             )
-        unique = dedupe(records)
+        unique = dedupe(records, apart=apart(splits))
         new = {p.paper_id: p for p in unique.papers}
         bodies = {i: body_of(p) for i, p in new.items()}
         gone = old.keys() - new.keys()
@@ -235,7 +292,8 @@ class _Sync:
             self._catalogue.write_roots(read.roots)
             self._catalogue.write_papers([*fresh, *altered], remove=gone)
             self._catalogue.write_chunks(chunks, of=[*gone, *(p.paper_id for p in to_chunk)])
-            self._catalogue.write_merges(_audit(unique))
+            self._catalogue.write_splits(splits)
+            self._catalogue.write_merges([*_audit(unique), *audit(splits, unique)])
             self._catalogue.write_meta(
                 {
                     "embedder": embedder.fingerprint,
