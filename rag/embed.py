@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from rag.errors import ModelError
 from rag.fingerprint import fingerprint
 
 Vectors = NDArray[np.float32]
+_BATCH = 32
 
 
 class Embedder(BaseEmbedding):
@@ -34,6 +35,7 @@ class Embedder(BaseEmbedding):
     _model: Any = PrivateAttr()
     _lock: Any = PrivateAttr()
     _recent: OrderedDict[str, Vectors] = PrivateAttr()
+    _recent_tokens: OrderedDict[str, Vectors] = PrivateAttr()
 
     @classmethod
     def load(cls, folder: Path) -> Embedder:
@@ -63,6 +65,7 @@ class Embedder(BaseEmbedding):
         super().model_post_init(context)
         self._lock = threading.Lock()
         self._recent = OrderedDict()
+        self._recent_tokens = OrderedDict()
 
     def encode(self, texts: Sequence[str], *, on_batch: Callable[[int], None] | None = None) -> Vectors:
         """Unit vectors of ``texts``: (n, dimension) float32, row i for text i.
@@ -70,21 +73,60 @@ class Embedder(BaseEmbedding):
         ``on_batch`` is told after each batch how many texts are done.
         """
         out = np.empty((len(texts), self.dimension), dtype=np.float32)
-        order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), i))  # texts of a length pad each other little
-        size = 32
-        for at in range(0, len(order), size):
-            batch = order[at : at + size]
+        done = 0
+        for batch in _batches(texts):
             with self._lock:
                 out[batch] = self._model.encode(
                     [texts[i] for i in batch],
-                    batch_size=size,
+                    batch_size=_BATCH,
                     normalize_embeddings=True,
                     convert_to_numpy=True,
                     show_progress_bar=False,
                 )
+            done += len(batch)
             if on_batch:
-                on_batch(at + len(batch))
+                on_batch(done)
         return out
+
+    def read(
+        self, texts: Sequence[str], *, on_batch: Callable[[int], None] | None = None
+    ) -> tuple[Vectors, list[Vectors]]:
+        """As ``encode``, and from the same pass the unit vectors of each text's tokens: (t_i, dimension) for text i.
+
+        Token lists are empty where the model has no vectors of tokens in their context.
+        """
+        out = np.empty((len(texts), self.dimension), dtype=np.float32)
+        tokens: list[Vectors] = [np.empty((0, self.dimension), dtype=np.float32)] * len(texts)
+        done = 0
+        for batch in _batches(texts):
+            with self._lock:
+                read = self._model.encode(
+                    [texts[i] for i in batch], batch_size=_BATCH, output_value=None, show_progress_bar=False
+                )
+            for i, item in zip(batch, read, strict=True):
+                out[i] = _unit(item["sentence_embedding"].float().numpy())
+                if "token_embeddings" in item:
+                    rows = item["token_embeddings"][item["attention_mask"].bool()]
+                    tokens[i] = _unit(rows.float().numpy())
+            done += len(batch)
+            if on_batch:
+                on_batch(done)
+        return out, tokens
+
+    def questions(self, texts: Sequence[str]) -> tuple[Vectors, list[Vectors]]:
+        """As ``read``, but what was asked lately is not embedded again."""
+        missing = [t for t in dict.fromkeys(texts) if t not in self._recent_tokens or t not in self._recent]
+        if missing:
+            vectors, tokens = self.read(missing)
+            self._recent.update(zip(missing, vectors, strict=True))
+            self._recent_tokens.update(zip(missing, tokens, strict=True))
+        for text in texts:
+            self._recent_tokens.move_to_end(text)
+        vectors = np.stack([self._recent[t] for t in texts])
+        held = [self._recent_tokens[t] for t in texts]
+        while len(self._recent_tokens) > 1024:
+            self._recent_tokens.popitem(last=False)
+        return vectors, held
 
     def remember(self, texts: Sequence[str]) -> Vectors:
         """As ``encode``, but texts seen lately (the last 4,096) are not embedded again."""
@@ -123,3 +165,15 @@ class Embedder(BaseEmbedding):
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         return self.encode(texts).tolist()  # type: ignore[no-any-return]
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[int]]:
+    """Positions of ``texts`` in batches; texts of about one length pad each other little."""
+    order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), i))
+    for at in range(0, len(order), _BATCH):
+        yield order[at : at + _BATCH]
+
+
+def _unit(rows: Vectors) -> Vectors:
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.asarray(rows / np.maximum(lengths, 1e-12), dtype=np.float32)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rag.embed import Embedder
 from rag.fitted import fitted
+from rag.late import maxsim
 from rag.lexical import terms
 from rag.records import Evidence, Hit
 from rag.verify import Passage, passages_of
@@ -24,7 +25,7 @@ from rag.verify import Passage, passages_of
 FEATURES = (
     "cosine", "standing", "overlap", "overlap_before", "around", "gap", "first_paper", "fit", "part", "place",
     "place_squared", "figure_asked", "figure_unasked", "asks_figure", "result", "result_asked", "own", "background",
-    "length", "opening", "problem_asked",
+    "length", "opening", "problem_asked", "late", "late_standing", "late_gap",
 )  # fmt: skip
 
 _FIGURE = re.compile(r"\d")
@@ -57,6 +58,12 @@ _COMPARES = re.compile(
     r"(?:and|while|whereas) (?:how|what|which|the one)|alike|unlike)\b|分别|相比|区别|不同|共同|两",
     re.IGNORECASE,
 )
+_LATE_WEIGHT = 2.0
+"""Late interaction beside 1 for the dense half of how well a paper fits."""
+_MORE = 1.8
+"""Budget of a question that needs two papers, or shares next to no word with any, beside that of another."""
+_FEW_WORDS = 0.15
+"""Lexical score of the best paper below which a question is put in other words than the library's."""
 _TOKEN_FACTOR = 1.15
 """The language model's tokens to the embedder's, on abstracts."""
 _LINE_TOKENS = 5
@@ -96,18 +103,21 @@ class EvidencePicker:
         passages = [passages_of(h.paper) for h in hits]
         texts = [p.text for row in passages for p in row]
         parts = parts_of(question)
-        vectors = self._embedder.remember([question, *parts, *texts])
+        vectors, tokens = self._embedder.questions([question, *parts, *texts])
         asked, part_vectors, sentences = vectors[0], vectors[1 : 1 + len(parts)], vectors[1 + len(parts) :]
+        late = np.array([maxsim(tokens[0], t) for t in tokens[1 + len(parts) :]])
         wanted = {t: self._idf(t) for t in set(terms(question))}
         total = sum(wanted.values()) or 1.0
         asks = asks_figure(question)
         asks_problem = bool(_ASKS_PROBLEM.search(question))
         own = np.split(sentences, np.cumsum([len(row) for row in passages])[:-1]) if passages else []
+        own_late = np.split(late, np.cumsum([len(row) for row in passages])[:-1]) if passages else []
         fits = [_fit(hit, vectors @ asked) for hit, vectors in zip(hits, own, strict=True)]
         rows: list[list[float]] = []
-        for fit, row, sentence_vectors in zip(fits, passages, own, strict=True):
+        for fit, row, sentence_vectors, lates in zip(fits, passages, own, own_late, strict=True):
             cosines = sentence_vectors @ asked
             spread = float(cosines.std()) + 1e-6
+            late_spread = float(lates.std()) + 1e-6
             held = [set(terms(p.text)) for p in row]
             last = max(len(row) - 1, 1)
             for i, passage in enumerate(row):
@@ -139,6 +149,9 @@ class EvidencePicker:
                         min(len(passage.text), 500) / 250,
                         i == 0,
                         asks_problem and bool(_PROBLEM.search(passage.text)),
+                        float(lates[i]),
+                        float(lates[i] - lates.mean()) / late_spread,
+                        float(lates[i] - late.max()),
                     ]
                 )
         counts = self._embedder.count_tokens(texts) if texts else []
@@ -151,13 +164,15 @@ class EvidencePicker:
     def pick(self, question: str, hits: Sequence[Hit], *, budget: int) -> list[Evidence]:
         """Evidence for ``question``, numbered from 1, paper by paper, best paper first, in the order of the text.
 
-        At most ``budget`` tokens, and two fifths more for a question that needs two papers. Empty only where ``hits``
-        is, or not even one sentence fits.
+        At most ``budget`` tokens, and four fifths more for a question that needs two papers, or whose words are not
+        the library's, so that the right sentences stand further down. Empty only where ``hits`` is, or not even one
+        sentence fits.
         """
         candidates = self.candidates(question, hits)
         scores = probabilities(candidates.features)
         shares = self._shares(question, hits)
-        budget = budget if len(shares) == 1 else int(1.4 * budget)
+        if len(shares) > 1 or max((h.lexical for h in hits), default=0.0) < _FEW_WORDS:
+            budget = int(_MORE * budget)
         chosen: list[int] = []
         used = 0
         for paper_ids, share in shares:
@@ -219,10 +234,10 @@ def _squeezed(text: str) -> str:
 
 def _fit(hit: Hit, cosines: NDArray[np.float32]) -> float:
     """How well a paper fits the question once its sentences are known: its chunk, its best sentence and its best three
-    count for the dense half; in about [0, 1]."""
+    count for the dense half, late interaction beside it; in about [0, 1]."""
     best = np.sort(cosines)[::-1]
     dense = 0.5 * hit.dense + 0.25 * float(best[0]) + 0.25 * float(best[:3].mean())
-    return (dense + 0.8 * hit.lexical) / 1.8
+    return (dense + _LATE_WEIGHT * hit.late + 0.8 * hit.lexical) / 1.8
 
 
 def probabilities(features: NDArray[np.float64]) -> NDArray[np.float64]:

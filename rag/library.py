@@ -11,10 +11,11 @@ from rag import chunk, lexical
 from rag.catalogue import Catalogue
 from rag.embed import Embedder
 from rag.errors import IndexStateError
+from rag.late import TokenStore
 from rag.lexical import LexicalIndex
 from rag.records import Paper
 from rag.store import Collection, VectorStore
-from rag.sync import CATALOGUE, VECTORS, require_finished, require_index
+from rag.sync import CATALOGUE, VECTORS, require_finished, require_index, tokens_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Snapshot:
     generation: str
     words: LexicalIndex
     vectors: Collection
+    tokens: TokenStore
     paper_of_chunk: dict[str, str]
     chunks_of_paper: dict[str, list[str]]
     position: dict[str, int]
@@ -52,7 +54,8 @@ class Library:
                 f"({meta['embedder']}), not with {self.embedder.model_name!r} ({self.embedder.fingerprint}); "
                 "set 'embedder' back, or run 'citewell index' to embed it anew"
             )
-        if (meta["chunker"], meta["words"]) != (chunk.VERSION, lexical.VERSION):
+        tokens = tokens_of(self._folder, meta["collection"])
+        if (meta["chunker"], meta["words"]) != (chunk.VERSION, lexical.VERSION) or not tokens.is_file():
             raise IndexStateError(f"the library {self.name!r} was indexed by an older Citewell; run 'citewell index'")
         words = LexicalIndex.load(self._folder / meta["lexical"])
         paper_of_chunk = self._catalogue.papers_of_chunks()
@@ -63,6 +66,7 @@ class Library:
             generation=meta["generation"],
             words=words,
             vectors=VectorStore(self._folder / VECTORS).collection(meta["collection"]),  # a new one sees what is new
+            tokens=TokenStore(tokens),
             paper_of_chunk=paper_of_chunk,
             chunks_of_paper=chunks_of_paper,
             position={paper_id: i for i, paper_id in enumerate(words.paper_ids)},

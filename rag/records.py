@@ -106,7 +106,9 @@ class Hit:
     dense: float = 0.0
     """Cosine of the question and the paper's best chunk."""
     lexical: float = 0.0
-    """BM25 score of the paper's best chunk."""
+    """BM25 of the paper over the most that the question could have, in [0, 1]."""
+    late: float = 0.0
+    """Late interaction of the question's tokens and those of the paper's best chunk, a mean cosine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,12 @@ DEPTH = 200
 """Chunks looked at for a question, and papers by their words; enough for recall at 100."""
 LEXICAL_WEIGHT = 0.6
 """Weight of the lexical leg beside 1 for the dense one, chosen on the tuning questions of the seeds."""
+LATE_WEIGHT = 4.0
+"""Weight of late interaction, whose scores lie closer together; chosen likewise."""
+LATE_DEPTH = 100
+"""Papers whose tokens are compared with the question's."""
+_LATE_FLOOR = 0.25
+"""Late interaction of a question and a passage that has nothing to do with it; counts as nothing."""
 
 
 _NAMED = 60
@@ -49,9 +55,10 @@ class CitewellRetriever(BaseRetriever):
     """The papers of a library that bear on a question, for Citewell itself and for any LlamaIndex application.
 
     A paper's dense score is the cosine of its best chunk, so that evidence late in an abstract loses nothing; its
-    lexical score is its BM25 over the sum of the question's inverse document frequencies, which no BM25 exceeds. Both
-    are absolute, so a question that shares no word with the library is left to the dense leg, and the fused score says
-    something about how well the best paper fits. Ties are broken by paper id.
+    lexical score is its BM25 over the sum of the question's inverse document frequencies, which no BM25 exceeds. The
+    best papers by both are then compared with the question token by token (``rag.late``). All three are absolute, so a
+    question that shares no word with the library is left to the other two, and the fused score says something about
+    how well the best paper fits. Ties are broken by paper id.
     """
 
     def __init__(self, library: Library, *, k: int = 10, **kwargs: Any) -> None:
@@ -69,10 +76,11 @@ class CitewellRetriever(BaseRetriever):
         if not asked:
             return []
         snapshot = self.library.snapshot()
-        vectors = self.library.embedder.remember(asked)
+        vectors, tokens = self.library.embedder.questions(asked)
         depth = max(DEPTH, 2 * (k or self._k))
         ranked = []
-        for question, vector, near in zip(asked, vectors, snapshot.vectors.nearest(vectors, depth), strict=True):
+        found = snapshot.vectors.nearest(vectors, depth)
+        for question, vector, question_tokens, near in zip(asked, vectors, tokens, found, strict=True):
             dense: dict[str, float] = {}
             for chunk_id, cosine in near:
                 paper_id = snapshot.paper_of_chunk.get(chunk_id)
@@ -80,15 +88,17 @@ class CitewellRetriever(BaseRetriever):
                     dense[paper_id] = cosine
             lexical = _lexical(snapshot, terms(question), dense.keys(), depth)
             dense.update(_dense(snapshot, vector, [i for i in lexical if i not in dense]))
-            order = self._with_names(question, fuse(dense, lexical))
-            ranked.append((order[: k or self._k], dense, lexical))
+            first = fuse(dense, lexical)
+            late = _late(snapshot, question_tokens, [i for i, _ in first[:LATE_DEPTH]])
+            order = self._with_names(question, fuse(dense, lexical, late))
+            ranked.append((order[: k or self._k], dense, lexical, late))
         papers = self._papers([i for order, *_ in ranked for i, _ in order])
         return [
             [
-                Hit(rank, papers[i], score, dense.get(i, 0.0), lexical.get(i, 0.0))
+                Hit(rank, papers[i], score, dense.get(i, 0.0), lexical.get(i, 0.0), late.get(i, 0.0))
                 for rank, (i, score) in enumerate(((i, s) for i, s in order if i in papers), 1)
             ]
-            for order, dense, lexical in ranked
+            for order, dense, lexical, late in ranked
         ]
 
     def _with_names(self, question: str, order: list[tuple[str, float]]) -> list[tuple[str, float]]:
@@ -115,12 +125,18 @@ class CitewellRetriever(BaseRetriever):
         return [node_of(hit) for hit in self.search(query_bundle.query_str)]
 
 
-def fuse(dense: Mapping[str, float], lexical: Mapping[str, float]) -> list[tuple[str, float]]:
+def fuse(
+    dense: Mapping[str, float], lexical: Mapping[str, float], late: Mapping[str, float] | None = None
+) -> list[tuple[str, float]]:
     """Paper ids with their fused scores in [0, 1], best first; ties by id. A missing score counts as 0."""
-    fused = {
-        i: max(0.0, min(1.0, (dense.get(i, 0.0) + LEXICAL_WEIGHT * lexical.get(i, 0.0)) / (1.0 + LEXICAL_WEIGHT)))
-        for i in dense.keys() | lexical.keys()
-    }
+    weight = LATE_WEIGHT if late else 0.0
+    whole = 1.0 + LEXICAL_WEIGHT + weight * (1.0 - _LATE_FLOOR)
+
+    def score(i: str) -> float:
+        fit = max(0.0, late.get(i, 0.0) - _LATE_FLOOR) if late else 0.0
+        return (dense.get(i, 0.0) + LEXICAL_WEIGHT * lexical.get(i, 0.0) + weight * fit) / whole
+
+    fused = {i: max(0.0, min(1.0, score(i))) for i in dense.keys() | lexical.keys()}
     return sorted(fused.items(), key=lambda item: (-item[1], item[0]))
 
 
@@ -139,6 +155,15 @@ def _lexical(snapshot: Snapshot, query_terms: list[str], also: Iterable[str], de
     scores = snapshot.words.scores(query_terms) / bound
     wanted = {*_best(scores, depth), *(snapshot.position[i] for i in also if i in snapshot.position)}
     return {snapshot.words.paper_ids[i]: float(scores[i]) for i in wanted}
+
+
+def _late(snapshot: Snapshot, question_tokens: Vectors, paper_ids: Sequence[str]) -> dict[str, float]:
+    """Late interaction of the question and the best chunk of each paper; none where the library has no token vectors."""
+    owners = {c: i for i in paper_ids for c in snapshot.chunks_of_paper.get(i, ())}
+    found: dict[str, float] = {}
+    for chunk_id, score in snapshot.tokens.scores(question_tokens, list(owners)).items():
+        found[owners[chunk_id]] = max(found.get(owners[chunk_id], -1.0), score)
+    return found
 
 
 def _dense(snapshot: Snapshot, vector: Vectors, paper_ids: Sequence[str]) -> dict[str, float]:

@@ -26,6 +26,7 @@ from rag.catalogue import Catalogue, SourceFile, body_of
 from rag.chunk import chunk_papers, embedded_text
 from rag.dedupe import Deduped, dedupe
 from rag.errors import IndexStateError, SourceError
+from rag.late import TokenStore
 from rag.lexical import LexicalIndex
 from rag.records import Chunk, Paper, Skipped, Source, SourceRecord, Split
 from rag.splits import apart, audit, carried, with_split, without_split
@@ -40,6 +41,11 @@ Progress = Callable[[str, int, int], None]
 CATALOGUE = "catalogue.sqlite"
 VECTORS = "vectors"
 _EMBED_BATCH = 1024
+
+
+def tokens_of(folder: Path, collection: str) -> Path:
+    """Where the token vectors stand that belong to the vectors in ``collection``."""
+    return folder / f"tokens-{collection}.sqlite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +286,8 @@ class _Sync:
         if rebuild:
             store.drop(name)
         collection = store.collection(name)
-        embedded = self._embed(embedder, collection, chunks, new)
+        with contextlib.closing(TokenStore(tokens_of(self._folder, name))) as tokens:
+            embedded = self._embed(embedder, collection, tokens, chunks, new)
         words = self._write_words(list(new.values()), bodies, meta, generation if rebuild else "")
         with self._catalogue.transaction():
             for path in read.gone:
@@ -311,7 +318,12 @@ class _Sync:
         return self._report(*counts, embedded)
 
     def _complete(self, meta: dict[str, str]) -> bool:
-        return "lexical" in meta and (self._folder / meta["lexical"]).is_dir() and (self._folder / VECTORS).is_dir()
+        return (
+            "lexical" in meta
+            and (self._folder / meta["lexical"]).is_dir()
+            and (self._folder / VECTORS).is_dir()
+            and tokens_of(self._folder, meta["collection"]).is_file()
+        )
 
     def _read(self, paths: Sequence[Path], rebuild: bool) -> _Read:
         known_files = self._catalogue.files()
@@ -352,17 +364,23 @@ class _Sync:
         return _Read(sorted(roots), [found[key] for key in sorted(found)], fresh, gone)
 
     def _embed(
-        self, embedder: Embedder, collection: Collection, chunks: Sequence[Chunk], papers: dict[str, Paper]
+        self,
+        embedder: Embedder,
+        collection: Collection,
+        tokens: TokenStore,
+        chunks: Sequence[Chunk],
+        papers: dict[str, Paper],
     ) -> int:
-        held = collection.ids()
+        held = collection.ids() & tokens.ids()
         todo = [c for c in chunks if c.chunk_id not in held]
         for at in range(0, len(todo), _EMBED_BATCH):
             part = todo[at : at + _EMBED_BATCH]
             done = at
-            vectors = embedder.encode(
+            vectors, token_vectors = embedder.read(
                 [embedded_text(papers[c.paper_id], c) for c in part],
                 on_batch=lambda n, done=done: self._on_progress("embed", done + n, len(todo)),  # type: ignore[misc]
             )
+            tokens.write([c.chunk_id for c in part], token_vectors)
             collection.upsert([c.chunk_id for c in part], vectors, [c.text for c in part], [c.paper_id for c in part])
         return len(todo)
 
@@ -384,10 +402,18 @@ class _Sync:
         for path in self._folder.glob("words-*"):
             if path.name != words:
                 shutil.rmtree(path, ignore_errors=True)
+        tokens = tokens_of(self._folder, collection)
+        for path in self._folder.glob("tokens-*"):
+            if not path.name.startswith(tokens.name):
+                with contextlib.suppress(OSError):  # another process may be reading it still
+                    path.unlink()
         held = store.collection(collection)
         known = self._catalogue.papers_of_chunks()
         if len(held) > 1.2 * len(known):
-            held.delete(held.ids() - known.keys())
+            gone = held.ids() - known.keys()
+            held.delete(gone)
+            with contextlib.closing(TokenStore(tokens)) as store_of_tokens:
+                store_of_tokens.delete(gone)
 
     def _report(
         self,

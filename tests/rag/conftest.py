@@ -68,6 +68,15 @@ class FakeEmbedder:
             on_batch(len(texts))
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
+    def read(
+        self, texts: Sequence[str], *, on_batch: Callable[[int], None] | None = None
+    ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]]]:
+        """As a static model's: no token has a vector of its own."""
+        return self.encode(texts, on_batch=on_batch), [np.empty((0, self.dimension), dtype=np.float32) for _ in texts]
+
+    def questions(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], list[NDArray[np.float32]]]:
+        return self.read(texts)
+
     def remember(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self.encode(texts)
 

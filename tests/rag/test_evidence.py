@@ -58,8 +58,9 @@ def test_evidence_stays_in_its_budget_exact_and_in_order(
     hits = retriever.search(question, k=papers)
     evidence = picker.pick(question, hits, budget=budget)
     check(evidence, hits)
-    # two papers get more room than one
-    room = budget if picker.second_paper(question, hits) is None else int(1.4 * budget)
+    # two papers get more room than one, and so does a question in other words than the library's
+    more = picker.second_paper(question, hits) is not None or max(h.lexical for h in hits) < 0.15
+    room = int(1.8 * budget) if more else budget
     candidates = picker.candidates(question, hits)
     cost = {(p.paper_id, p.start): tokens for p, tokens in zip(candidates.passages, candidates.tokens, strict=True)}
     assert sum(cost[e.paper_id, e.start] for e in evidence) <= room

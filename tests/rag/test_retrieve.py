@@ -13,7 +13,7 @@ from rag.errors import QuestionError
 from rag.lexical import terms
 from rag.library import Library
 from rag.records import Hit
-from rag.retrieve import LEXICAL_WEIGHT, CitewellRetriever, check_question, fuse, node_of
+from rag.retrieve import LATE_WEIGHT, LEXICAL_WEIGHT, CitewellRetriever, check_question, fuse, node_of
 from rag.sync import sync
 
 QUESTIONS = [
@@ -79,17 +79,21 @@ def test_many_questions_are_answered_as_one_by_one(retriever: CitewellRetriever)
     assert retriever.search_many([]) == []
 
 
-def test_the_score_is_the_weighted_mean_of_both_legs(retriever: CitewellRetriever) -> None:
+def test_the_score_is_the_weighted_mean_of_all_three_legs(retriever: CitewellRetriever) -> None:
     snapshot, question = retriever.library.snapshot(), QUESTIONS[0]
-    (vector,) = retriever.library.embedder.encode([question])
+    (vector,), (tokens,) = retriever.library.embedder.read([question])
     bound = sum(map(snapshot.words.idf, terms(question)))
     for hit in retriever.search(question, k=71):
         dense = float(np.max(snapshot.vectors.vectors(snapshot.chunks_of_paper[hit.paper.paper_id]) @ vector))
         lexical = float(snapshot.words.scores(terms(question))[snapshot.position[hit.paper.paper_id]]) / bound
         assert (hit.dense, hit.lexical) == (pytest.approx(dense, abs=1e-5), pytest.approx(lexical, abs=1e-5))
-        assert hit.score == pytest.approx(
-            max(0, (hit.dense + LEXICAL_WEIGHT * hit.lexical) / (1 + LEXICAL_WEIGHT)), abs=1e-9
+        late = max(snapshot.tokens.scores(tokens, snapshot.chunks_of_paper[hit.paper.paper_id]).values())
+        assert hit.late == pytest.approx(late, abs=1e-5)
+        fit = max(0.0, hit.late - 0.25)  # what a passage gets that has nothing to do with the question
+        score = (hit.dense + LEXICAL_WEIGHT * hit.lexical + LATE_WEIGHT * fit) / (
+            1 + LEXICAL_WEIGHT + LATE_WEIGHT * 0.75
         )
+        assert hit.score == pytest.approx(max(0.0, score), abs=1e-9)
 
 
 def test_evidence_late_in_a_long_abstract_is_found(retriever: CitewellRetriever, seeds_library: Library) -> None:

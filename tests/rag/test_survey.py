@@ -4,7 +4,11 @@ import pytest
 
 from rag.library import Library
 from rag.records import Source
+from rag.statements import STATEMENTS
 from rag.survey import Survey, count, survey_of
+
+POSITION = next(s for s in STATEMENTS if s.name == "a position")
+LATER = next(s for s in STATEMENTS if s.name == "code promised for later")
 
 
 @pytest.mark.parametrize(
@@ -13,7 +17,18 @@ from rag.survey import Survey, count, survey_of
         ("How many papers are about federated learning?", Survey(("federated learning",), ())),
         ("Which papers use Llama models?", Survey(("Llama models",), ())),
         ("List all papers on flow matching.", Survey(("flow matching",), ())),
-        ("Which papers are position papers?", Survey(("position paper",), ())),
+        ("Which papers are position papers?", Survey((), (), POSITION)),
+        ("Which papers promise to release their code later on?", Survey((), (), LATER)),
+        (
+            "Which papers deal with both federated learning and embeddings?",
+            Survey(("federated learning", "embeddings"), (), all_topics=True),
+        ),
+        (
+            "List the benchmarks and datasets named for 3D scenes, pose estimation and SLAM.",
+            Survey(("3D scenes", "pose estimation", "SLAM"), (), lists="benchmarks and datasets"),
+        ),
+        ("List the datasets that FiedlerPrune is tested on.", None),
+        ("List the two components of GeoSPRINT.", None),
         (
             "How many papers deal with partial differential equations (PDEs)?",
             Survey(("partial differential equations", "PDE"), ()),
@@ -65,3 +80,36 @@ def test_the_papers_of_two_files_are_those_that_stand_in_both(seeds_library: Lib
 
 def test_a_topic_nobody_writes_about_counts_nothing(seeds_library: Library) -> None:
     assert count(Survey(("volcanic lava sampling",), ()), seeds_library).papers == ()
+
+
+def test_what_papers_state_of_their_own_work_is_found_in_whatever_words(seeds_library: Library) -> None:
+    asked = survey_of("Which papers promise to release their code later on?")
+    assert asked is not None
+    counted = count(asked, seeds_library)
+    assert [item.text for item in counted.items] == [
+        "3 of the library's 71 papers (whose abstract tells of code promised for later): "
+        "Geometry-Aware Representation Denoising (GARD)",
+        "TeSCo",
+        "Transcoda",
+    ]
+    assert [item.judgement.support[0].text for item in counted.items] == [
+        "Our code and weights will be publicly released for full reproducibility.",
+        "Our code and model as well as results will be released.",
+        "We will make our model, data and generation pipeline publicly available upon publication of the paper.",
+    ]
+
+
+def test_benchmarks_are_listed_by_name_each_with_its_sentence(seeds_library: Library) -> None:
+    asked = survey_of("List the benchmarks for pose estimation and SLAM.")
+    assert asked is not None
+    counted = count(asked, seeds_library)
+    assert [item.text.rsplit(": ", 1)[-1] for item in counted.items] == [
+        "REAL275, Wild6D (Synthetic-to-real (Syn2Real) generalized COPE)",
+        "Replica, ScanNet (Concord-SLAM)",
+    ]
+
+
+def test_an_acronym_stands_for_what_the_library_says_and_is_not_found_inside_words(seeds_library: Library) -> None:
+    spelt_out = count(Survey(("neural collapse",), ()), seeds_library).papers
+    assert [p.label for p in spelt_out] == ["Merging with Directional Alignment", "Multi-class CE dynamics"]
+    assert spelt_out == count(Survey(("NC",), ()), seeds_library).papers

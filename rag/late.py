@@ -1,0 +1,156 @@
+"""Late interaction: the vectors of a passage's tokens, kept beside its one vector, and how well a question's fit them.
+
+A passage's one vector is the mean of its tokens' and blurs what only one clause of it says. Comparing token by token
+(ColBERT's MaxSim, arXiv 2004.12832: for each token of the question its best match in the passage, averaged) finds the
+clause. The token vectors come from the pass that makes the passage's vector, so they cost disk, not time: four bits a
+component, on which MaxSim loses nothing that was measured.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.embed import Vectors
+from rag.errors import IndexStateError
+
+_SPREAD = 2.8
+"""Standard deviations to either side that the sixteen steps of a component span."""
+_STEPS = 15.0
+_BATCH = 500
+
+
+class TokenStore:
+    """Token vectors by chunk id in one SQLite file; safe to share between threads.
+
+    Written before the catalogue is committed and cleaned after, as the chunks' vectors are.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Opens the store, making it when missing. Raises IndexStateError where that cannot be done."""
+        self._lock = threading.Lock()
+        self._path = path
+        with self._said("opened"):
+            self._db = sqlite3.connect(path, check_same_thread=False, timeout=30, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("CREATE TABLE IF NOT EXISTS scale (mean BLOB NOT NULL, step BLOB NOT NULL)")
+            self._db.execute("CREATE TABLE IF NOT EXISTS tokens (chunk_id TEXT PRIMARY KEY, body BLOB NOT NULL)")
+            self._scale = self._read_scale()
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    def ids(self) -> set[str]:
+        """All ids held."""
+        with self._lock, self._said("read"):
+            return {row[0] for row in self._db.execute("SELECT chunk_id FROM tokens")}
+
+    def write(self, ids: Sequence[str], tokens: Sequence[Vectors]) -> None:
+        """Keeps ``tokens[i]``, (t_i, d) float32 unit rows or none, under ``ids[i]``; what was there is replaced.
+
+        The first vectors written decide the mean and the spread that every component is measured by.
+        """
+        with self._lock, self._said("written"):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                if self._scale is None and any(len(t) for t in tokens):
+                    self._scale = self._read_scale() or self._write_scale(np.concatenate(tokens))
+                self._db.executemany(
+                    "INSERT OR REPLACE INTO tokens VALUES (?, ?)",
+                    (
+                        (i, _packed(t, *self._scale) if self._scale and len(t) else b"")
+                        for i, t in zip(ids, tokens, strict=True)
+                    ),
+                )
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Removes ``ids``; unknown ones are passed over."""
+        with self._lock, self._said("written"):
+            self._db.executemany("DELETE FROM tokens WHERE chunk_id = ?", [(i,) for i in ids])
+
+    def scores(self, question: Vectors, ids: Sequence[str]) -> dict[str, float]:
+        """MaxSim of ``question``, the (q, d) unit rows of its tokens, and each of the chunks ``ids``: the mean over its
+        tokens of the best cosine, in [-1, 1]. Chunks without token vectors are left out."""
+        if self._scale is None or not len(question):
+            return {}
+        mean, step = self._scale
+        held: list[str] = []
+        bodies: list[bytes] = []
+        with self._lock, self._said("read"):
+            for at in range(0, len(ids), _BATCH):
+                part = ids[at : at + _BATCH]
+                marks = ",".join("?" * len(part))
+                for chunk_id, body in self._db.execute(
+                    f"SELECT chunk_id, body FROM tokens WHERE chunk_id IN ({marks})", part
+                ):
+                    if body:
+                        held.append(chunk_id)
+                        bodies.append(body)
+        if not held:
+            return {}
+        width = 2 + (len(mean) + 1) // 2
+        rows = np.frombuffer(b"".join(bodies), dtype=np.uint8).reshape(-1, width)
+        lengths = np.ascontiguousarray(rows[:, :2]).view(np.float16).astype(np.float32)
+        codes = rows[:, 2:]
+        weighed = _padded(question * step)
+        cosines = (codes & 15).astype(np.float32) @ weighed[:, 0::2].T
+        cosines += (codes >> 4).astype(np.float32) @ weighed[:, 1::2].T
+        cosines += question @ (mean - step * (_STEPS / 2))
+        cosines /= lengths
+        starts = np.cumsum([0, *(len(b) // width for b in bodies[:-1])])
+        best = np.maximum.reduceat(cosines, starts, axis=0).mean(axis=1)
+        return {i: float(s) for i, s in zip(held, best, strict=True)}
+
+    def _read_scale(self) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+        row = self._db.execute("SELECT mean, step FROM scale").fetchone()
+        return (np.frombuffer(row[0], np.float32), np.frombuffer(row[1], np.float32)) if row else None
+
+    def _write_scale(self, rows: Vectors) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        mean = rows.mean(axis=0, dtype=np.float32)
+        step = np.maximum(rows.std(axis=0, dtype=np.float32) * (2 * _SPREAD / _STEPS), 1e-6).astype(np.float32)
+        self._db.execute("INSERT INTO scale VALUES (?, ?)", (mean.tobytes(), step.tobytes()))
+        return mean, step
+
+    @contextlib.contextmanager
+    def _said(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise IndexStateError(
+                f"the token vectors {self._path} cannot be {what} ({error}); "
+                "check the disk; 'citewell index --rebuild' makes them anew"
+            ) from error
+
+
+def maxsim(question: Vectors, passage: Vectors) -> float:
+    """The mean over the question's token vectors, (q, d), of their best cosine among the passage's, (t, d); 0 where
+    either has none."""
+    if not len(question) or not len(passage):
+        return 0.0
+    return float((question @ passage.T).max(axis=1).mean())
+
+
+def _packed(rows: Vectors, mean: NDArray[np.float32], step: NDArray[np.float32]) -> bytes:
+    """Each row as the length of what is kept of it (two bytes, so that cosines are of unit rows) and its codes."""
+    codes = np.clip(np.rint((rows - mean) / step + _STEPS / 2), 0, _STEPS).astype(np.uint8)
+    lengths = np.linalg.norm(mean + step * (codes - np.float32(_STEPS / 2)), axis=1).astype(np.float16)
+    codes = _padded(codes)
+    halves = codes[:, 0::2] | (codes[:, 1::2] << 4)
+    return np.concatenate([lengths[:, None].view(np.uint8), halves], axis=1).tobytes()
+
+
+def _padded(rows: NDArray[Any]) -> NDArray[Any]:
+    """``rows`` with an even number of columns."""
+    return np.pad(rows, ((0, 0), (0, 1))) if rows.shape[1] % 2 else rows
