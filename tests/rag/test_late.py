@@ -83,7 +83,7 @@ def test_one_clause_of_a_passage_is_found_by_its_tokens(embedder: Embedder) -> N
     clause = "Listeners heard no difference between both recordings."
     long = "Deep networks are trained by gradient descent on very large collections of images. " * 6 + clause
     other = "Deep networks are trained by gradient descent on very large collections of images. " * 7
-    vectors, tokens = embedder.read([long, other])
+    _, tokens = embedder.read([long, other])
     question = embedder.questions(["Could people tell the two sounds apart by ear?"])[1][0]
     assert maxsim(question, tokens[0]) > maxsim(question, tokens[1]) + 0.05
 
