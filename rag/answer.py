@@ -21,16 +21,20 @@ from rag.cite import Checked, check_claims, cited, complete, split_claims, witho
 from rag.errors import CitewellError, ModelError
 from rag.evidence import EvidencePicker
 from rag.language import language_of
+from rag.line import Line, tokens_of, volume
 from rag.mismatch import mismatches
 from rag.prompt import answer_prompt, from_english_prompt
 from rag.records import Answer, Event, Evidence, Finished, Found, Hit, Resolved, Token, Turn
-from rag.resolve import Question, resolve
+from rag.resolve import Question, needs_model, resolve
 from rag.retrieve import CitewellRetriever, check_question, node_of
 from rag.survey import Counted, count, survey_of
 from rag.verify import Verifier
 
 _CARRIED = 0.1
 """What it is worth to a paper that the last answer rests on it, where the question leans on that answer."""
+_OUTPUT = 80
+"""Tokens of a usual answer in English, and half as much again for a question that is rewritten or translated (medians
+over ``eval/results/answers-test.json``)."""
 _ABSTENTIONS = {
     "not-in-library": {
         "English": "The library holds no answer to this question.",
@@ -62,13 +66,16 @@ class CitewellQueryEngine(BaseQueryEngine):
         evidence_tokens: int = 260,
         papers: int = 6,
         threshold: float | None = None,
+        line: Line | None = None,
     ) -> None:
         """``evidence_tokens`` bounds the evidence of a prompt; ``papers`` is how many are looked at for an answer;
-        ``threshold`` is the confidence from which to answer, where it is not to be the fitted one (0: always)."""
+        ``threshold`` is the confidence from which to answer, where it is not to be the fitted one (0: always);
+        ``line`` is where questions wait for ``llm`` (default: one of its own with one slot)."""
         super().__init__(callback_manager=CallbackManager([]))
         self.library = retriever.library
         self._retriever = retriever
         self._llm = llm
+        self.line = line or Line()
         self._evidence_tokens = evidence_tokens
         self._papers = papers
         self._threshold = abstain.threshold() if threshold is None else threshold
@@ -84,7 +91,8 @@ class CitewellQueryEngine(BaseQueryEngine):
         return answer
 
     def stream(self, question: str, *, history: Sequence[Turn] = ()) -> Iterator[Event]:
-        """Events as they come: Resolved, Found, Token…, Finished. Closing the iterator stops the language model."""
+        """Events as they come: Resolved, Found, Token…, Finished; Waiting… before the language model is asked, where
+        others have it. Closing the iterator stops the language model and lets the next one have it."""
         return _Run(self, check_question(question), history).events()
 
     def _query(self, query_bundle: QueryBundle) -> Response:
@@ -114,8 +122,13 @@ class _Run:
         self._signals: dict[str, float] = {}
         self._snapshot = engine.library.snapshot()
         self._picker = EvidencePicker(engine.library.embedder, self._snapshot.words.idf)
+        self._place = engine.line.place()
 
     def events(self) -> Iterator[Event]:
+        with closing(self._place):
+            yield from self._events()
+
+    def _events(self) -> Iterator[Event]:
         if abstain.is_greeting(self._question):
             self._mark("retrieve")
             yield Finished(
@@ -129,6 +142,9 @@ class _Run:
             return
         last = self._history[-1].paper_ids if self._history else ()
         labels = [p.label for p in self._library.papers(last)][:2]
+        if needs_model(self._question, self._history):  # else the sources are shown before the wait
+            prompt = tokens_of(answer_prompt(self._question, [], {})) + self._engine._evidence_tokens
+            yield from self._place.wait(volume(prompt, _OUTPUT + _OUTPUT // 2))
         with self._explained():
             question = resolve(self._question, self._history, labels, self._llm)
         yield Resolved(question.resolved)
@@ -148,8 +164,10 @@ class _Run:
             return
         labels_of = {h.paper.paper_id: h.paper.label for h in hits}
         evidence = self._picker.pick(question.resolved, hits, budget=self._engine._evidence_tokens)
+        messages = answer_prompt(question.resolved, evidence, labels_of)
+        yield from self._place.wait(volume(tokens_of(messages), _OUTPUT))
         said = ""
-        with closing(self._deltas(answer_prompt(question.resolved, evidence, labels_of))) as deltas:
+        with closing(self._deltas(messages)) as deltas:
             for delta in deltas:
                 said += delta
                 if question.language != "English":

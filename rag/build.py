@@ -56,7 +56,7 @@ def load_llm(config: Config) -> LLM:
     from rag.llms.embedded import EmbeddedLLM
 
     path = models.resolve(config.llm, cache=config.cache)
-    return EmbeddedLLM.load(path, threads=config.threads, context=config.context)
+    return EmbeddedLLM.load(path, threads=config.threads, context=config.context, slots=config.slots)
 
 
 def sync_library(
@@ -132,6 +132,7 @@ def open_engine(
 ) -> CitewellQueryEngine:
     """The query engine over the library of ``config``; ``threshold`` is as in ``CitewellQueryEngine``."""
     from rag.answer import CitewellQueryEngine
+    from rag.line import Line
     from rag.retrieve import CitewellRetriever
 
     library = open_library(config)
@@ -141,4 +142,5 @@ def open_engine(
         evidence_tokens=config.evidence_tokens,
         papers=config.papers,
         threshold=threshold,
+        line=Line(config.slots),
     )

@@ -49,6 +49,8 @@ class Config:
     """Seconds to wait for llm_url."""
     threads: int = min(os.cpu_count() or 2, 8)
     """Threads of the embedded language model."""
+    slots: int = 1
+    """Questions the language model works on at a time; the others wait."""
     context: int = 4096
     """Tokens of one conversation with the embedded language model, prompt and answer together."""
     evidence_tokens: int = 260
@@ -93,7 +95,7 @@ def load_config(
     values.update({k: v for k, v in (overrides or {}).items() if v is not None})
     types = get_type_hints(Config)
     config = Config(**{key: _convert(key, value, types[key]) for key, value in values.items()})
-    for name in ("threads", "context", "evidence_tokens", "papers", "llm_timeout"):
+    for name in ("threads", "slots", "context", "evidence_tokens", "papers", "llm_timeout"):
         if not 0 < getattr(config, name) < math.inf:
             raise ConfigError(f"setting {name} is {getattr(config, name)}; it must be above 0")
     if not _LIBRARY_NAME.fullmatch(config.library):

@@ -21,6 +21,10 @@ class IndexStateError(CitewellError):
     """A library that is missing, in use, or made by other models than the ones now set."""
 
 
+class NotReadyError(CitewellError):
+    """A part of a server that is still being prepared: models fetched, papers indexed, the language model loaded."""
+
+
 class QuestionError(CitewellError):
     """A question that cannot be asked: empty or too long."""
 

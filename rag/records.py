@@ -183,6 +183,13 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """Event: ``ahead`` questions of others have the language model first; 0 when the wait is over."""
+
+    ahead: int
+
+
+@dataclass(frozen=True, slots=True)
 class Resolved:
     """Event: the question that is looked up, standing alone and in the library's language."""
 
@@ -210,4 +217,4 @@ class Finished:
     answer: Answer
 
 
-Event = Resolved | Found | Token | Finished
+Event = Waiting | Resolved | Found | Token | Finished

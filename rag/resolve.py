@@ -64,6 +64,11 @@ def resolve(question: str, history: Sequence[Turn], labels: Sequence[str], llm: 
     return Question(question, said, language, follows=True)
 
 
+def needs_model(question: str, history: Sequence[Turn]) -> bool:
+    """Whether ``resolve`` will ask the language model."""
+    return language_of(question) != "English" or (bool(history) and _leans(question))
+
+
 def points_back(question: str) -> bool:
     """Whether a question holds words that stand for something said before: "it", "the second one", "呢"."""
     return bool(_POINTS_BACK.search(question))

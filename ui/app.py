@@ -15,12 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
+from fastapi import FastAPI
+from starlette.routing import Route
 
 from rag.errors import CitewellError, ServeError
-from rag.records import Finished, Found, Resolved, Token
+from rag.records import Finished, Found, Resolved, Token, Waiting
+from serve.api import MAX_BODY, PATHS
+from serve.run import Ended, Engine, Failed, Papers, Run, Step
 from ui import render, sources
 from ui.conversation import Conversation, Exchange, papers_by_id
-from ui.run import Ended, Engine, Failed, Line, Papers, Run, Started, Step, Waiting
 
 HERE = Path(__file__).parent
 FRAME = 0.08
@@ -41,7 +44,6 @@ def build_page(
 
     ``status`` says in one line what is going on ("71 papers", "Fetching the model, 2 minutes left"), or "".
     """
-    line = Line()
 
     def begin(question: str, talk: Conversation, current: Run | None, from_turn: int) -> dict[Any, Any]:
         """Takes a question on; ``follow`` then shows what becomes of it."""
@@ -52,7 +54,7 @@ def build_page(
             return {notice: _notice(BUSY)}
         if from_turn >= 0:
             talk = talk.before(from_turn)
-        started = Run(get_engine, line, question, talk.turns())
+        started = Run(get_engine, question, talk.turns())
         return {
             box: "",
             notice: _notice(""),
@@ -82,9 +84,11 @@ def build_page(
             changed: dict[Any, Any] = {}
             for step in steps:
                 exchange = _with(exchange, step)
-                if isinstance(step, Waiting):
+                if isinstance(step, Waiting) and step.ahead:
                     html = render.waiting_html(step.ahead)
-                elif isinstance(step, Started | Resolved):
+                elif isinstance(step, Waiting) and exchange.hits:
+                    html = render.working_html(_reading(len(exchange.hits)))
+                elif isinstance(step, Waiting | Resolved):
                     html = render.working_html(LOOKING)
                 elif isinstance(step, Found):
                     html = render.working_html(_reading(len(step.hits)))
@@ -224,7 +228,7 @@ def build_page(
                 follow,
                 [conversation, run],
                 [conversation, past, live, side, send, halt],
-                concurrency_limit=None,  # the line lets one in at a time and tells the others their place
+                concurrency_limit=None,  # the engine's line tells those who wait their place
                 trigger_mode="multiple",
                 **quiet,
             )
@@ -254,7 +258,7 @@ def _with(exchange: Exchange, step: Step) -> Exchange:
             return replace(exchange, papers=exchange.papers | papers_by_id(papers))
         case Finished(answer):
             return replace(exchange, answer=answer)
-        case Failed(message):
+        case Failed(message, _):
             return replace(exchange, error=message)
         case _:
             return exchange
@@ -283,8 +287,8 @@ def theme() -> gr.themes.Base:
     )
 
 
-def start(page: gr.Blocks, *, host: str = "127.0.0.1", port: int = 7860) -> str:
-    """Serves the page in the background and returns its address; ``page.close()`` ends it.
+def start(page: gr.Blocks, *, host: str = "127.0.0.1", port: int = 7860, api: FastAPI | None = None) -> str:
+    """Serves the page, and ``api`` beside it, in the background and returns its address; ``page.close()`` ends it.
 
     Raises ServeError when the port is taken or the address cannot be used; never takes another port instead.
     ``port`` 0 takes any free one.
@@ -308,6 +312,8 @@ def start(page: gr.Blocks, *, host: str = "127.0.0.1", port: int = 7860) -> str:
             pwa=False,
             mcp_server=False,
             enable_monitoring=False,
+            # before the page's own routes, which take the rest
+            app_kwargs={"routes": [Route(path, api, max_body_size=MAX_BODY) for path in PATHS] if api else []},
         )
     except OSError as error:
         raise ServeError(
@@ -317,10 +323,15 @@ def start(page: gr.Blocks, *, host: str = "127.0.0.1", port: int = 7860) -> str:
 
 
 def serve(
-    page: gr.Blocks, *, host: str = "127.0.0.1", port: int = 7860, ready: Callable[[str], None] | None = None
+    page: gr.Blocks,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 7860,
+    api: FastAPI | None = None,
+    ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serves the page until interrupted; ``ready`` is told its address once it answers. Raises as ``start`` does."""
-    url = start(page, host=host, port=port)
+    """Serves the page and ``api`` until interrupted; ``ready`` is told its address once it answers. Raises as ``start`` does."""
+    url = start(page, host=host, port=port, api=api)
     if ready is not None:
         ready(url)
     try:

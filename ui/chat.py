@@ -12,9 +12,12 @@ from rag import models
 from rag.answer import CitewellQueryEngine
 from rag.build import load_llm, open_library, sync_library
 from rag.config import Config
-from rag.errors import CitewellError, IndexStateError
+from rag.errors import CitewellError, IndexStateError, NotReadyError
 from rag.library import Library
+from rag.line import Line
 from rag.retrieve import CitewellRetriever
+from serve.api import build_api
+from serve.service import Service
 from ui.app import build_page, serve
 from ui.examples import examples_of
 
@@ -53,6 +56,23 @@ class Preparation:
             )
         return self._engine
 
+    def service(self) -> Service:
+        """For programs, which are told to come back instead of being made to wait."""
+        return Service(library=self._ready_library, engine=self._ready_engine, status=self.status)
+
+    def _ready_library(self) -> Library:
+        if self._library is None:
+            raise self._not_ready("the library is not open yet")
+        return self._library
+
+    def _ready_engine(self) -> CitewellQueryEngine:
+        if self._engine is None:
+            raise self._not_ready("the language model is not ready yet")
+        return self._engine
+
+    def _not_ready(self, what: str) -> Exception:
+        return self._fault or NotReadyError(f"{what} ({self._words}); try again in a few seconds")
+
     def _run(self) -> None:
         try:
             self._prepare()
@@ -76,7 +96,11 @@ class Preparation:
         self._words = f"{len(library)} papers · loading the language model"
         llm = load_llm(config)
         self._engine = CitewellQueryEngine(
-            CitewellRetriever(library), llm, evidence_tokens=config.evidence_tokens, papers=config.papers
+            CitewellRetriever(library),
+            llm,
+            evidence_tokens=config.evidence_tokens,
+            papers=config.papers,
+            line=Line(config.slots),
         )
         self._words = f"{len(library)} papers · {llm.metadata.model_name}"
 
@@ -98,4 +122,4 @@ def run_chat(config: Config, *, host: str, port: int, sources: Sequence[Path]) -
         print(f"Citewell is at {url} (Ctrl-C ends it)", file=sys.stderr, flush=True)
         preparation.start()
 
-    serve(page, host=host, port=port, ready=ready)
+    serve(page, host=host, port=port, api=build_api(preparation.service()), ready=ready)

@@ -29,10 +29,9 @@ from llama_index.core.llms.custom import CustomLLM
 
 from rag.errors import ModelError
 
-SLOTS = 2
-"""Conversations that run side by side in one engine, each with a cache of its own."""
-
-
+_CACHES = 2
+"""Caches the engine has at least: the beginnings of two prompts (say, translation and answer) stay in them side by
+side even where one question is answered at a time."""
 _SIGN_OF_LIFE = 0.25
 """Seconds after which a stream that has nothing to say yields an empty piece."""
 
@@ -51,14 +50,18 @@ class EmbeddedLLM(CustomLLM):
     _stopping: threading.Event = PrivateAttr()
 
     @classmethod
-    def load(cls, path: Path, *, threads: int, context: int, max_tokens: int = 400) -> EmbeddedLLM:
-        """Starts an engine with the model in ``path``. Raises ModelError where it cannot be loaded."""
+    def load(cls, path: Path, *, threads: int, context: int, slots: int = 1, max_tokens: int = 400) -> EmbeddedLLM:
+        """Starts an engine with the model in ``path`` that takes ``slots`` prompts at a time, in one batch.
+
+        Raises ModelError where it cannot be loaded.
+        """
+        caches = max(slots, _CACHES)
         if not path.is_file():
             raise ModelError(f"{path}: no such model file; run 'citewell models pull' or set 'llm' to a .gguf file")
         params = xllamacpp.CommonParams()
         params.model.path = str(path)
-        params.n_ctx = context * SLOTS
-        params.n_parallel = SLOTS
+        params.n_ctx = context * caches
+        params.n_parallel = caches
         params.n_gpu_layers = 0
         params.warmup = False
         params.cache_ram_mib = 512

@@ -11,7 +11,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-OURS = ("rag", "ui", "eval")
+OURS = ("rag", "serve", "ui", "eval")
 TREES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): ast.parse(path.read_text("utf-8"))
     for package in OURS

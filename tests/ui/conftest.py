@@ -6,12 +6,14 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from rag.errors import QuestionError
+from rag.line import Line
 from rag.records import (
     Answer,
     AnswerSentence,
@@ -94,6 +96,7 @@ class FakeEngine:
 
     delay: float = 0.02
     library: FakeLibrary = field(default_factory=FakeLibrary)
+    line: Line = field(default_factory=Line)
     asked: list[tuple[str, tuple[Turn, ...]]] = field(default_factory=list)
     closed: list[str] = field(default_factory=list)
     running: int = 0
@@ -113,6 +116,11 @@ class FakeEngine:
             assert self.gates[stage].wait(120), f"nobody released {stage!r}"
 
     def stream(self, question: str, *, history: Sequence[Turn] = ()) -> Iterator[Event]:
+        with closing(self.line.place()) as place:
+            yield from place.wait(len(question))
+            yield from self._served(question, history)
+
+    def _served(self, question: str, history: Sequence[Turn]) -> Iterator[Event]:
         with self.lock:
             self.running += 1
             self.most_running = max(self.most_running, self.running)

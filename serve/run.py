@@ -1,4 +1,4 @@
-"""One question on its way: waits its turn, runs the engine in a thread of its own, can be stopped at any time."""
+"""One question on its way: the engine in a thread of its own, its events on the event loop, stopped at any time."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ import asyncio
 import contextlib
 import logging
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
 from rag.errors import CitewellError
 from rag.library import Library
-from rag.records import Event, Finished, Paper, Turn
+from rag.records import Answer, Event, Finished, Paper, Turn, Waiting
 
 logger = logging.getLogger(__name__)
+
+_SIGN_OF_LIFE = 2.0
+"""Seconds after which whoever waits is told the same place again."""
 
 
 class Engine(Protocol):
@@ -26,22 +33,11 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """``ahead`` questions of other people come first."""
-
-    ahead: int
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """The engine is being called."""
-
-
-@dataclass(frozen=True, slots=True)
 class Failed:
-    """The question came to nothing; ``message`` is for the reader."""
+    """The question came to nothing; ``message`` is for the reader, ``cause`` for programs."""
 
     message: str
+    cause: Exception
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,31 +54,7 @@ class Ended:
     stopped: bool
 
 
-Step = Waiting | Started | Event | Papers | Failed | Ended
-
-
-class Line:
-    """People waiting for one engine, first come, first served."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._waiting: list[object] = []
-
-    def join(self) -> object:
-        """A ticket; give it back with ``leave``."""
-        ticket = object()
-        with self._lock:
-            self._waiting.append(ticket)
-        return ticket
-
-    def ahead(self, ticket: object) -> int:
-        """How many come before the ticket; 0 when it is its turn."""
-        with self._lock:
-            return self._waiting.index(ticket)
-
-    def leave(self, ticket: object) -> None:
-        with self._lock, contextlib.suppress(ValueError):
-            self._waiting.remove(ticket)
+Step = Event | Papers | Failed | Ended
 
 
 class Run:
@@ -91,19 +63,14 @@ class Run:
     def __init__(
         self,
         get_engine: Callable[[], Engine],
-        line: Line,
         question: str,
         history: Sequence[Turn],
-        *,
-        pause: float = 0.2,
     ) -> None:
         self.question = question
         self.history = tuple(history)
         self.discarded = False
         """Set when the conversation has moved on and nobody wants to see the rest."""
         self._get_engine = get_engine
-        self._line = line
-        self._pause = pause
         self._stop = threading.Event()
         self._claimed = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -128,23 +95,10 @@ class Run:
         self._put(Ended(stopped=True))
 
     async def steps(self) -> AsyncIterator[Step]:
-        """Waiting…, Started, the engine's events, and Ended at last (Failed before it where something went wrong)."""
+        """The engine's events, and Ended at last (Failed before it where something went wrong)."""
         self._loop = asyncio.get_running_loop()
-        ticket = self._line.join()
-        thread: threading.Thread | None = None
+        threading.Thread(target=self._work, name="citewell-answer", daemon=True).start()
         try:
-            told = 0
-            while not self._stop.is_set() and (ahead := self._line.ahead(ticket)):
-                if ahead != told:
-                    told = ahead
-                    yield Waiting(ahead)
-                await asyncio.sleep(self._pause)
-            if self._stop.is_set():
-                yield Ended(stopped=True)
-                return
-            yield Started()
-            thread = threading.Thread(target=self._work, args=(ticket,), name="citewell-answer", daemon=True)
-            thread.start()
             while True:
                 step = await self._steps.get()
                 yield step
@@ -152,8 +106,6 @@ class Run:
                     return
         finally:  # also when the browser has gone
             self._stop.set()
-            if thread is None:
-                self._line.leave(ticket)
 
     def ready(self) -> list[Step]:
         """What has come in the meantime, without waiting."""
@@ -167,7 +119,8 @@ class Run:
             with contextlib.suppress(RuntimeError):  # the server has shut its loop down
                 self._loop.call_soon_threadsafe(self._steps.put_nowait, step)
 
-    def _work(self, ticket: object) -> None:
+    def _work(self) -> None:
+        told, told_at = None, 0.0
         try:
             engine = self._get_engine()
             stream = engine.stream(self.question, history=self.history)
@@ -177,22 +130,26 @@ class Run:
                         break
                     if isinstance(event, Finished):
                         self._put(Papers(tuple(_cited(engine, event))))
+                    if event == told and time.monotonic() - told_at < _SIGN_OF_LIFE:
+                        continue
+                    if isinstance(event, Waiting):
+                        told, told_at = event, time.monotonic()
                     self._put(event)
             finally:
                 if (close := getattr(stream, "close", None)) is not None:
                     close()
         except CitewellError as error:
-            self._put(Failed(str(error)))
+            self._put(Failed(str(error), error))
         except Exception as error:
             logger.exception("answering %r failed", self.question)
             self._put(
                 Failed(
                     f"Something went wrong inside Citewell ({type(error).__name__}: {error}). "
-                    "Try again; its log says more."
+                    "Try again; its log says more.",
+                    error,
                 )
             )
         finally:
-            self._line.leave(ticket)
             stopped = self._stop.is_set()
             self._stop.set()
             self._put(Ended(stopped=stopped))
@@ -201,3 +158,23 @@ class Run:
 def _cited(engine: Engine, event: Finished) -> list[Paper]:
     ids = list(dict.fromkeys(citation.paper_id for citation in event.answer.citations))
     return engine.library.papers(ids) if ids else []
+
+
+async def answer_of(run: Run, request: Request) -> Answer:
+    """What a run comes to; it is stopped when the client goes. Raises the fault it failed with."""
+    watcher = asyncio.create_task(_stop_when_gone(run, request))
+    try:
+        async for step in run.steps():
+            if isinstance(step, Finished):
+                return step.answer
+            if isinstance(step, Failed):
+                raise step.cause
+    finally:
+        watcher.cancel()
+    raise HTTPException(499, "the client has gone")
+
+
+async def _stop_when_gone(run: Run, request: Request) -> None:
+    while not await request.is_disconnected():
+        await asyncio.sleep(0.2)
+    run.stop()
