@@ -128,16 +128,20 @@ def open_catalogue(config: Config) -> Catalogue:
 
 
 def open_engine(
-    config: Config, *, llm: Callable[[Config], LLM] = load_llm, threshold: float | None = None
+    config: Config,
+    *,
+    library: Library | None = None,
+    llm: Callable[[Config], LLM] = load_llm,
+    threshold: float | None = None,
 ) -> CitewellQueryEngine:
-    """The query engine over the library of ``config``; ``threshold`` is as in ``CitewellQueryEngine``."""
+    """The query engine over the library of ``config``, opened already or not; ``threshold`` is as in
+    ``CitewellQueryEngine``."""
     from rag.answer import CitewellQueryEngine
     from rag.line import Line
     from rag.retrieve import CitewellRetriever
 
-    library = open_library(config)
     return CitewellQueryEngine(
-        CitewellRetriever(library),
+        CitewellRetriever(library or open_library(config)),
         llm(config),
         evidence_tokens=config.evidence_tokens,
         papers=config.papers,

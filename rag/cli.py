@@ -118,6 +118,9 @@ def _parser() -> argparse.ArgumentParser:
         "--index", metavar="PATH", nargs="+", type=Path, default=[], help="first make the library a copy of these too"
     )
 
+    sub = command("mcp", _mcp, "serve search, ask and get_paper to an assistant, over MCP on standard input and output")
+    with_library(sub)
+
     sub = command("papers", _papers, "list the papers of the library")
     with_library(sub)
     with_json(sub)
@@ -281,6 +284,15 @@ def _chat(args: argparse.Namespace, config: Config) -> int:
 
         open_catalogue(config).close()
     run_chat(config, host=args.host, port=args.port, sources=args.index)
+    return 0
+
+
+def _mcp(args: argparse.Namespace, config: Config) -> int:
+    from rag.build import open_catalogue
+    from serve.tools import serve_tools
+
+    open_catalogue(config).close()
+    serve_tools(config)
     return 0
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI, Path, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
+from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from rag.check import Checker
 from rag.contract import Json, answer_json, hit_json, paper_json, search_json, verification_json
@@ -20,8 +22,9 @@ from serve.faults import fault_json, handle_faults, status_of, words_of
 from serve.reference import reference_html
 from serve.run import Failed, Run, Step, answer_of
 from serve.service import Service
+from serve.tools import build_tools
 
-PATHS = ("/api/{rest:path}", "/v1/{rest:path}", "/docs", "/openapi.json")
+PATHS = ("/api/{rest:path}", "/v1/{rest:path}", "/mcp", "/docs", "/openapi.json")
 """Where ``build_api`` answers."""
 MAX_BODY = 2_000_000
 """Bytes of a request; a hundred earlier turns fit in."""
@@ -56,8 +59,12 @@ class CheckRequest(_Body):
 
 
 def build_api(service: Service) -> FastAPI:
-    """The API as an ASGI application that answers at ``PATHS``."""
+    """The API as an ASGI application that answers at ``PATHS``. Its lifespan must be run."""
+    # whom the server answers at all is decided before it, for all paths alike
+    anyone = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    tools = build_tools(service).streamable_http_app(stateless_http=True, transport_security=anyone)
     api = FastAPI(
+        lifespan=lambda _: tools.router.lifespan_context(tools),
         title="Citewell",
         summary="Answers from a library of paper abstracts, footnoted to the exact words.",
         docs_url=None,  # the usual page fetches its scripts from outside
@@ -66,6 +73,8 @@ def build_api(service: Service) -> FastAPI:
     handle_faults(api)
     api.include_router(_router(service), prefix="/api")
     api.include_router(completions_router(service), prefix="/v1")
+
+    api.router.routes.append(Route("/mcp", tools))
 
     @api.get("/docs", include_in_schema=False)
     def docs() -> HTMLResponse:
@@ -149,7 +158,7 @@ def _event(step: Step) -> tuple[str, Any] | None:
             return "resolved", {"question": question}
         case Found(hits):
             return "found", {"hits": [hit_json(h) for h in hits]}
-        case Token(text):
+        case Token(text) if text:  # an empty one is a sign of life
             return "token", {"text": text}
         case Finished(answer):
             return "answer", answer_json(answer)

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -94,7 +94,7 @@ class Run:
         self._stop.set()
         self._put(Ended(stopped=True))
 
-    async def steps(self) -> AsyncIterator[Step]:
+    async def steps(self) -> AsyncGenerator[Step, None]:
         """The engine's events, and Ended at last (Failed before it where something went wrong)."""
         self._loop = asyncio.get_running_loop()
         threading.Thread(target=self._work, name="citewell-answer", daemon=True).start()
@@ -164,11 +164,12 @@ async def answer_of(run: Run, request: Request) -> Answer:
     """What a run comes to; it is stopped when the client goes. Raises the fault it failed with."""
     watcher = asyncio.create_task(_stop_when_gone(run, request))
     try:
-        async for step in run.steps():
-            if isinstance(step, Finished):
-                return step.answer
-            if isinstance(step, Failed):
-                raise step.cause
+        async with contextlib.aclosing(run.steps()) as steps:
+            async for step in steps:
+                if isinstance(step, Finished):
+                    return step.answer
+                if isinstance(step, Failed):
+                    raise step.cause
     finally:
         watcher.cancel()
     raise HTTPException(499, "the client has gone")

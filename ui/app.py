@@ -312,14 +312,21 @@ def start(page: gr.Blocks, *, host: str = "127.0.0.1", port: int = 7860, api: Fa
             pwa=False,
             mcp_server=False,
             enable_monitoring=False,
-            # before the page's own routes, which take the rest
-            app_kwargs={"routes": [Route(path, api, max_body_size=MAX_BODY) for path in PATHS] if api else []},
+            app_kwargs=_beside(api) if api else {},
         )
     except OSError as error:
         raise ServeError(
             f"the page cannot be served at {host}:{port}: {error}; give another --host or --port"
         ) from error
     return url
+
+
+def _beside(api: FastAPI) -> dict[str, Any]:
+    """What makes the page's server answer for ``api`` too: before the page's own routes, which take the rest."""
+    return {
+        "routes": [Route(path, api, max_body_size=MAX_BODY) for path in PATHS],
+        "lifespan": lambda _: api.router.lifespan_context(api),
+    }
 
 
 def serve(
