@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Path, Query, Request
@@ -63,8 +64,14 @@ def build_api(service: Service) -> FastAPI:
     # whom the server answers at all is decided before it, for all paths alike
     anyone = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     tools = build_tools(service).streamable_http_app(stateless_http=True, transport_security=anyone)
+
+    @asynccontextmanager
+    async def running(_: FastAPI) -> AsyncIterator[None]:
+        async with tools.router.lifespan_context(tools):
+            yield
+
     api = FastAPI(
-        lifespan=lambda _: tools.router.lifespan_context(tools),
+        lifespan=running,
         title="Citewell",
         summary="Answers from a library of paper abstracts, footnoted to the exact words.",
         docs_url=None,  # the usual page fetches its scripts from outside
