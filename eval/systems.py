@@ -105,7 +105,6 @@ def _build(folder: Path, catalogue: Catalogue, papers: Sequence[Paper], embedder
             papers, window=embedder.window, count_tokens=embedder.count_tokens, token_offsets=embedder.token_offsets
         )
     )
-    by_id = {p.paper_id: p for p in papers}
     name = f"chunks-{embedder.fingerprint}-{chunk.VERSION}"
     stored = VectorStore(folder / VECTORS).collection(name)
     held = stored.ids()
@@ -113,7 +112,7 @@ def _build(folder: Path, catalogue: Catalogue, papers: Sequence[Paper], embedder
     told = _told("passages", len(todo))
     for at in range(0, len(todo), 1024):
         part = todo[at : at + 1024]
-        vectors = embedder.encode([embedded_text(by_id[c.paper_id], c) for c in part])
+        vectors = embedder.encode([embedded_text(c) for c in part])
         stored.upsert([c.chunk_id for c in part], vectors, [c.text for c in part], [c.paper_id for c in part])
         told(at + len(part))
     words = f"words-{lexical.VERSION}"

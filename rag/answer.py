@@ -20,6 +20,7 @@ from rag import abstain
 from rag.cite import Checked, check_claims, cited, complete, split_claims, without_markers, written
 from rag.errors import CitewellError, ModelError
 from rag.evidence import EvidencePicker
+from rag.filters import Filter
 from rag.language import language_of
 from rag.line import Line, tokens_of, volume
 from rag.mismatch import mismatches
@@ -40,6 +41,10 @@ _ABSTENTIONS = {
         "English": "The library holds no answer to this question.",
         "Chinese": "文献库中没有这个问题的答案。",
     },
+    "not-in-library within": {
+        "English": "None of the {papers} papers within the filter ({filter}) answers this question.",
+        "Chinese": "筛选范围（{filter}）内的 {papers} 篇论文都没有回答这个问题。",
+    },
     "unclear": {
         "English": "What do you mean? Name a method, a task or a data set, so that I can look it up.",
         "Chinese": "请说得更具体一些：指的是哪种方法、任务或数据集？",
@@ -47,6 +52,10 @@ _ABSTENTIONS = {
     "not-a-question": {
         "English": "Hello! Ask me something about the {papers} papers of this library.",
         "Chinese": "您好！请就文献库中的 {papers} 篇论文提问。",
+    },
+    "not-a-question within": {
+        "English": "Hello! Ask me something about the {papers} papers within the filter ({filter}).",
+        "Chinese": "您好！请就筛选范围（{filter}）内的 {papers} 篇论文提问。",
     },
 }
 
@@ -80,20 +89,24 @@ class CitewellQueryEngine(BaseQueryEngine):
         self._papers = papers
         self._threshold = abstain.threshold() if threshold is None else threshold
 
-    def ask(self, question: str, *, history: Sequence[Turn] = ()) -> Answer:
-        """The checked answer. Raises QuestionError for a question that cannot be asked, ModelError when the language
-        model fails."""
+    def ask(self, question: str, *, history: Sequence[Turn] = (), where: Filter | None = None) -> Answer:
+        """The checked answer from the papers that ``where`` lets through (None: the retriever's own filter).
+
+        Raises QuestionError for a question that cannot be asked or where no paper fits, ModelError when the language
+        model fails.
+        """
         answer = None
-        for event in self.stream(question, history=history):
+        for event in self.stream(question, history=history, where=where):
             if isinstance(event, Finished):
                 answer = event.answer
         assert answer is not None, "a stream ends with Finished"
         return answer
 
-    def stream(self, question: str, *, history: Sequence[Turn] = ()) -> Iterator[Event]:
+    def stream(self, question: str, *, history: Sequence[Turn] = (), where: Filter | None = None) -> Iterator[Event]:
         """Events as they come: Resolved, Found, Token…, Finished; Waiting… before the language model is asked, where
         others have it. Closing the iterator stops the language model and lets the next one have it."""
-        return _Run(self, check_question(question), history).events()
+        chosen = self._retriever.where if where is None else where
+        return _Run(self, check_question(question), history, chosen).events()
 
     def _query(self, query_bundle: QueryBundle) -> Response:
         answer = self.ask(query_bundle.query_str)
@@ -111,7 +124,7 @@ class CitewellQueryEngine(BaseQueryEngine):
 class _Run:
     """One question on its way to its answer."""
 
-    def __init__(self, engine: CitewellQueryEngine, question: str, history: Sequence[Turn]) -> None:
+    def __init__(self, engine: CitewellQueryEngine, question: str, history: Sequence[Turn], where: Filter) -> None:
         self._engine = engine
         self._library = engine.library
         self._llm = engine._llm
@@ -120,7 +133,11 @@ class _Run:
         self._started = time.monotonic()
         self._timings: dict[str, float] = {}
         self._signals: dict[str, float] = {}
+        self._where = where
         self._snapshot = engine.library.snapshot()
+        self._within = engine.library.within(where, self._snapshot)
+        if self._within is not None and not self._within.paper_ids:
+            raise where.nothing_fits()
         self._picker = EvidencePicker(engine.library.embedder, self._snapshot.words.idf)
         self._place = engine.line.place()
 
@@ -154,7 +171,7 @@ class _Run:
             return
         asked = None if question.follows else survey_of(question.resolved)
         if asked is not None:
-            yield from self._surveyed(question, count(asked, self._library))
+            yield from self._surveyed(question, count(asked, self._library, self._where))
             return
         hits = self._hits(question, last)
         self._mark("retrieve")
@@ -207,7 +224,7 @@ class _Run:
         self._mark("retrieve")
         yield Found(tuple(hits))
         if not hits:
-            nearest = self._engine._retriever.search(question.resolved, k=self._engine._papers)
+            nearest = self._search(question.resolved, self._engine._papers)
             yield Finished(self._abstained(question, nearest, 0.0, "not-in-library"))
             return
         answer = self._answered(question, hits, counted.items, 1.0)
@@ -218,11 +235,14 @@ class _Run:
         """The best papers. For a question that leans on the last turn, that turn's papers are among them, and first
         where they fit about as well as others."""
         wanted = self._engine._papers
-        hits = self._engine._retriever.search(question.resolved, k=4 * wanted)
+        hits = self._search(question.resolved, 4 * wanted)
         if question.follows:
             hits = [replace(h, score=min(1.0, h.score + _CARRIED)) if h.paper.paper_id in last else h for h in hits]
             hits.sort(key=lambda h: (-h.score, h.paper.paper_id))
         return [replace(h, rank=n) for n, h in enumerate(hits[:wanted], 1)]
+
+    def _search(self, question: str, k: int) -> list[Hit]:
+        return self._engine._retriever.search(question, k=k, where=self._where)
 
     def _check(
         self, question: Question, said: str, hits: Sequence[Hit], evidence: Sequence[Evidence]
@@ -278,11 +298,12 @@ class _Run:
         )
 
     def _abstained(self, question: Question, hits: Sequence[Hit], confidence: float, reason: str) -> Answer:
-        texts = _ABSTENTIONS[reason]
+        texts = _ABSTENTIONS.get(f"{reason} within" if self._where else reason, _ABSTENTIONS[reason])
+        papers = len(self._library) if self._within is None else len(self._within)
         return self._answer(
             question,
             status="abstained",
-            text=texts.get(question.language, texts["English"]).format(papers=len(self._library)),
+            text=texts.get(question.language, texts["English"]).format(papers=papers, filter=self._where),
             sentences=(),
             citations=(),
             nearest=tuple(hits),

@@ -11,11 +11,12 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
 from rag.errors import IndexStateError
+from rag.filters import Fields, Filter, families, folded
 from rag.records import Chunk, Paper, Skipped, Source, SourceRecord, Split
 
 _SCHEMA = (
@@ -34,8 +35,22 @@ CREATE INDEX chunks_of_paper ON chunks (paper_id);
 CREATE TABLE merges (ordinal INTEGER PRIMARY KEY, body TEXT NOT NULL);
 """,
     "CREATE TABLE splits (record_id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;",
+    """
+CREATE TABLE fields (paper_id TEXT PRIMARY KEY, year INTEGER, venue TEXT NOT NULL, authors TEXT NOT NULL,
+    keywords TEXT NOT NULL, files TEXT NOT NULL) WITHOUT ROWID;
+""",
 )
 """What each format adds to the one before; an older catalogue is brought up to date when it is opened."""
+SORTS = {
+    "id": ("paper_id",),
+    "year": ("year", "paper_id"),
+    "label": ("json_extract(body, '$.label') COLLATE NOCASE", "paper_id"),
+    "title": ("json_extract(body, '$.title') COLLATE NOCASE", "paper_id"),
+    "venue": ("json_extract(body, '$.venue') COLLATE NOCASE", "year", "paper_id"),
+    "file": ("json_extract(body, '$.sources[0].file')", "json_extract(body, '$.sources[0].row')", "paper_id"),
+}
+"""What papers can be listed by, and by what SQL."""
+_BLOCK = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +81,8 @@ class Catalogue:
                     version = self._db.execute("PRAGMA user_version").fetchone()[0]  # another process may be faster
                     for statement in ";".join(_SCHEMA[version:]).split(";"):
                         self._db.execute(statement)
+                    if 0 < version < len(_SCHEMA):
+                        self._write_fields(self.papers())
                     self._db.execute(f"PRAGMA user_version={max(version, len(_SCHEMA))}")
         except sqlite3.Error as error:
             raise IndexStateError(
@@ -179,10 +196,73 @@ class Catalogue:
 
     def write_papers(self, papers: Iterable[Paper], *, remove: Iterable[str]) -> None:
         with self._lock:
-            self._db.executemany("DELETE FROM papers WHERE paper_id = ?", [(i,) for i in remove])
+            papers, gone = list(papers), [(i,) for i in remove]
+            for table in ("papers", "fields"):
+                self._db.executemany(f"DELETE FROM {table} WHERE paper_id = ?", gone)
             self._db.executemany(
                 "INSERT OR REPLACE INTO papers VALUES (?, ?)", ((p.paper_id, body_of(p)) for p in papers)
             )
+            self._write_fields(papers)
+
+    def _write_fields(self, papers: Iterable[Paper]) -> None:
+        self._db.executemany(
+            "INSERT OR REPLACE INTO fields VALUES (?, ?, ?, ?, ?, ?)",
+            ((p.paper_id, *astuple(Fields.of(p))) for p in papers),
+        )
+
+    def matching(self, where: Filter) -> set[str]:
+        """The ids of the papers that ``where`` lets through."""
+        lists = (("venue", [folded(v) for v in where.venues]), ("keywords", [folded(k) for k in where.keywords]))
+        conditions, values = [], []
+        for sign, year in ((">=", where.first), ("<=", where.last)):
+            if year is not None:
+                conditions.append(f"year {sign} {year:d}")
+        for column, wanted in (*lists, ("authors", families(where.authors))):
+            if wanted:
+                conditions.append(f"({' OR '.join([f'instr({column}, ?)'] * len(wanted))})")
+                values += wanted
+        looked_at = (
+            column if wanted else "''" for column, wanted in (("authors", where.authors), ("files", where.files))
+        )
+        rows = self._all(
+            f"SELECT paper_id, {', '.join(looked_at)} FROM fields WHERE {' AND '.join(conditions) or 'TRUE'}", values
+        )
+        by_file: dict[str, bool] = {}  # a file of a list is asked about once, not for each of its papers
+        found = set()
+        for paper_id, authors, files in rows:
+            if where.files and files not in by_file:
+                by_file[files] = where.has_file(files)
+            if (not where.files or by_file[files]) and (not where.authors or where.has_author(authors)):
+                found.add(paper_id)
+        return found
+
+    def listed(
+        self,
+        where: Filter,
+        *,
+        contains: str = "",
+        sort: str = "id",
+        reverse: bool = False,
+        limit: int | None = None,
+    ) -> list[Paper]:
+        """The papers ``where`` lets through whose label, title or abstract holds ``contains``, whatever its case.
+
+        In the order of ``sort``, one of ``SORTS``, those without such a field last.
+        """
+        order = ", ".join(f"{key} {'DESC' if reverse else 'ASC'}" for key in SORTS[sort])
+        rows = self._all(
+            f"SELECT paper_id FROM papers JOIN fields USING (paper_id) ORDER BY {SORTS[sort][0]} IS NULL, {order}"
+        )
+        within = self.matching(where) if where else None
+        ids = [i for (i,) in rows if within is None or i in within]
+        needle = " ".join(contains.casefold().split())
+        found: list[Paper] = []
+        for at in range(0, len(ids), _BLOCK):
+            if limit is not None and len(found) >= limit:
+                break
+            papers = self.papers(ids[at : at + _BLOCK])
+            found += [p for p in papers if needle in " ".join(f"{p.label} {p.title} {p.abstract}".casefold().split())]
+        return found[:limit]
 
     def chunks(self) -> dict[str, tuple[str, int, int]]:
         """Paper, start and end of every chunk, by its id."""

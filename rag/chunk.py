@@ -1,7 +1,8 @@
 """Papers to chunks: whole sentences, within the embedder's window, with exact offsets.
 
 A chunk's vector is that of ``embedded_text``: the title, where there is one, before the chunk, so that a passage
-deep in an abstract is still known to be about its paper.
+deep in an abstract is still known to be about its paper. Of a title that would take more than half of the window only
+the beginning counts.
 """
 
 from __future__ import annotations
@@ -12,16 +13,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from rag.records import Chunk, Paper
 from rag.sentences import sentence_spans
 
-VERSION = "3"
+VERSION = "4"
 """Changes whenever the chunks of some text would: an index made by another version is built anew."""
 
 CountTokens = Callable[[Sequence[str]], list[int]]
 Offsets = Callable[[str], list[tuple[int, int]]]
 
 
-def embedded_text(paper: Paper, chunk: Chunk) -> str:
-    """What is embedded for ``chunk``."""
-    return f"{paper.title}\n{chunk.text}" if paper.title else chunk.text
+def embedded_text(chunk: Chunk) -> str:
+    """What is embedded for ``chunk``; it fits the window."""
+    return f"{chunk.head}\n{chunk.text}" if chunk.head else chunk.text
 
 
 def chunk_papers(
@@ -50,7 +51,10 @@ def _chunk_group(
     counts = iter(count_tokens(texts)) if texts else iter(())
     title_counts = count_tokens(titles) if titles else []
     for paper, paper_spans, title_count in zip(papers, spans, title_counts, strict=True):
-        room = max(window - title_count, window // 2)
+        head, room, most = paper.title, window - title_count, window - window // 2
+        if title_count > most:
+            start, end, count = next(_cut(head, token_offsets(head), most))
+            head, room = head[start:end], window - count
         pieces: list[tuple[int, int, int]] = []
         for a, b in paper_spans:
             count = next(counts)
@@ -62,7 +66,7 @@ def _chunk_group(
         for start, end in _even(pieces, room):
             text = paper.abstract[start:end]
             key = "\x1f".join((paper.paper_id, paper.title, str(start), text))
-            yield Chunk(hashlib.sha256(key.encode()).hexdigest()[:20], paper.paper_id, start, end, text)
+            yield Chunk(hashlib.sha256(key.encode()).hexdigest()[:20], paper.paper_id, start, end, text, head)
 
 
 def _cut(sentence: str, offsets: Sequence[tuple[int, int]], room: int) -> Iterator[tuple[int, int, int]]:

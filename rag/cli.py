@@ -18,7 +18,8 @@ from rag.config import Config, load_config
 from rag.errors import CitewellError, QuestionError, SourceError
 
 if TYPE_CHECKING:
-    from rag.records import Answer, Source, Turn
+    from rag.filters import Filter
+    from rag.records import Answer, Hit, Source, Turn
 
 Json = dict[str, Any]
 
@@ -79,6 +80,16 @@ def _parser() -> argparse.ArgumentParser:
     def with_json(sub: argparse.ArgumentParser) -> None:
         sub.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
+    def with_filter(sub: argparse.ArgumentParser) -> None:
+        chosen = sub.add_argument_group("filter", "only papers that fit all of these; of one given again, any")
+        chosen.add_argument("--year", metavar="YEAR", help="2019, 2019..2021, 2019.. or ..2021")
+        chosen.add_argument("--venue", action="append", default=[], help="words of the venue's name")
+        chosen.add_argument("--author", metavar="NAME", action="append", default=[], help="Bengio, Y. Bengio, …")
+        chosen.add_argument("--keyword", action="append", default=[], help="words of a keyword")
+        chosen.add_argument(
+            "--file", action="append", default=[], help="a source file, its folder, or a pattern with *"
+        )
+
     sub = command("index", _index, "make the library a copy of files and folders of abstracts")
     sub.add_argument("paths", metavar="PATH", nargs="*", type=Path, help="file or folder; none: the sources it has")
     sub.add_argument("--rebuild", action="store_true", help="read and embed everything anew")
@@ -89,12 +100,14 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("search", _search, "find the papers that bear on a question")
     sub.add_argument("question", nargs="?", help="the question, or use --batch")
     sub.add_argument("-k", type=int, default=10, help="how many papers (default: 10)")
+    with_filter(sub)
     with_library(sub)
     with_json(sub)
     sub.add_argument("--batch", metavar="FILE.jsonl", help='lines {"id", "question"} (- for stdin); prints JSONL')
 
     sub = command("ask", _ask, "answer a question, every sentence cited")
     sub.add_argument("question", nargs="?", help="the question, or use --batch")
+    with_filter(sub)
     with_library(sub)
     with_json(sub)
     sub.add_argument(
@@ -122,6 +135,11 @@ def _parser() -> argparse.ArgumentParser:
     with_library(sub)
 
     sub = command("papers", _papers, "list the papers of the library")
+    with_filter(sub)
+    sub.add_argument("--contains", metavar="TEXT", default="", help="only papers whose title or abstract holds this")
+    sub.add_argument("--sort", choices=["year", "label", "title", "venue", "file"], default="id", help="the order")
+    sub.add_argument("--reverse", action="store_true", help="the other way round")
+    sub.add_argument("--limit", type=int, metavar="N", help="at most so many")
     with_library(sub)
     with_json(sub)
 
@@ -198,10 +216,18 @@ def _search(args: argparse.Namespace, config: Config) -> int:
     if args.k < 1:
         raise QuestionError(f"-k is {args.k}; it must be at least 1")
     items = _batch(args, "question")
-    retriever = CitewellRetriever(open_library(config), k=args.k)
+    where = _filter(args)
+    retriever = CitewellRetriever(open_library(config), k=args.k, where=where)
+
+    def search(question: str) -> list[Hit]:
+        hits = retriever.search(question)
+        if where and not hits:
+            raise where.nothing_fits()
+        return hits
+
     if args.batch:
-        return _each(items, lambda item: search_json(item["question"], retriever.search(item["question"])))
-    hits = retriever.search(items[0]["question"])
+        return _each(items, lambda item: search_json(item["question"], search(item["question"])))
+    hits = search(items[0]["question"])
     if args.json:
         _print_json(search_json(args.question, hits))
         return 0
@@ -217,16 +243,17 @@ def _ask(args: argparse.Namespace, config: Config) -> int:
     from rag.records import Turn
 
     items = _batch(args, "question")
+    where = _filter(args)
     engine = open_engine(config)
     if not args.batch:
-        answer = engine.ask(items[0]["question"])
+        answer = engine.ask(items[0]["question"], where=where)
         _print_json(answer_json(answer)) if args.json else _print_answer(answer)
         return 0
     turns: dict[str, list[Turn]] = {}
 
     def ask(item: Json) -> Json:
         history = turns.setdefault(str(item["conversation"]), []) if item.get("conversation") is not None else []
-        answer = engine.ask(item["question"], history=history)
+        answer = engine.ask(item["question"], history=history, where=where)
         papers = tuple(dict.fromkeys(c.paper_id for c in answer.citations))
         history.append(Turn(answer.resolved_question, answer.text, papers))
         return answer_json(answer)
@@ -300,13 +327,31 @@ def _papers(args: argparse.Namespace, config: Config) -> int:
     from rag.build import open_catalogue
     from rag.contract import paper_json
 
-    papers = open_catalogue(config).papers()
+    if args.limit is not None and args.limit < 0:
+        raise QuestionError(f"--limit is {args.limit}; it must not be below 0")
+    where = _filter(args)
+    papers = open_catalogue(config).listed(
+        where, contains=args.contains, sort=args.sort, reverse=args.reverse, limit=args.limit
+    )
     if args.json:
         _print_json({"papers": [paper_json(p) for p in papers]})
         return 0
+    width = min(24, max((len(p.venue) for p in papers), default=0))
+    known = width or any(p.year for p in papers)
     for paper in papers:
-        print(f"{paper.paper_id}  {paper.label}  ({_places(paper.sources)})")
+        facts = f"{paper.year or '':4}  {paper.venue[:width]:{width}}  " if known else ""
+        print(f"{paper.paper_id}  {facts}{paper.label}  ({_places(paper.sources)})")
+    if not papers:
+        print("no paper fits", file=sys.stderr)
     return 0
+
+
+def _filter(args: argparse.Namespace) -> Filter:
+    from rag.filters import Filter
+
+    return Filter.parse(
+        year=args.year or "", venue=args.venue, author=args.author, keyword=args.keyword, file=args.file
+    )
 
 
 def _duplicates(args: argparse.Namespace, config: Config) -> int:

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from rag.facets import Facets, facets, name, strong_keys, weak_keys
+from rag.facets import Facets, facets, strong_keys, weak_keys
 from rag.fold import fold
 from rag.label import label
+from rag.names import name
 from rag.records import Paper, Source, SourceRecord
 from rag.shingles import candidates, shingle
 from rag.works import Judgement, judge, likeness

@@ -6,9 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from rag.fold import fold, plain
+from rag.names import Name, name
 from rag.readers.screen import reason_to_skip
 from rag.records import SourceRecord
 from rag.shingles import Shingles
@@ -31,16 +32,11 @@ _STATUS = re.compile(
     |\W+(?:extended\s+abstract|student\s+abstract|abstract|short\s+paper|preliminary\s+report|demo(?:nstration)?|poster
       |(?:accompanying\s+)?video(?:\s+(?:contribution|abstract|submission|paper))?)\W*$"""
 )
-_NOBODY = frozenset({"anonymous", "anonymous author", "anonymous authors", "unknown", "et al", "na", "n a", ""})
-_HONORIFIC = re.compile(r"^(?:mr|mrs|ms|dr|prof|and)\.?\s+", re.IGNORECASE)
 _DOI = re.compile(r"10\.\d{4,9}/\S+")
 _ARXIV = re.compile(r"(\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?")
 # Where work is submitted or deposited rather than published for good; ICLR's lists on OpenReview hold what was refused
 # and appeared elsewhere, and its first volumes were workshops and preprints.
 _PREPRINT = re.compile(r"(?i)\b(?:arxiv|corr|openreview|[a-z]*rxiv|preprints?|submi\w+|workshops?|iclr)\b")
-
-Name = tuple[str, str]
-"""Folded family name and given names; the latter may be initials or empty."""
 
 
 @dataclass(frozen=True)
@@ -115,18 +111,6 @@ def weak_keys(one: Facets, rarity: Counter[str]) -> Iterator[str]:
     telling = sorted(one.words, key=lambda word: (rarity[word], word))[:3]
     for family in sorted({family for family, _ in one.authors})[:12]:
         yield from (f"{family} {word}" for word in telling)
-
-
-@lru_cache(maxsize=1 << 18)
-def name(author: str) -> Name | None:
-    """Family and given names of "Given Family" or "Family, Given"; None for nobody ("Anonymous")."""
-    author = _HONORIFIC.sub("", plain(author))
-    if fold(author) in _NOBODY:
-        return None
-    family, comma, given = author.partition(",")
-    if not comma:
-        given, _, family = author.strip().rpartition(" ")
-    return fold(family).rpartition(" ")[2], fold(given.replace(".", " "))
 
 
 def _core(title: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +12,16 @@ from rag import chunk, lexical
 from rag.catalogue import Catalogue
 from rag.embed import Embedder
 from rag.errors import IndexStateError
+from rag.filters import Filter
 from rag.late import TokenStore
 from rag.lexical import LexicalIndex
 from rag.records import Paper
 from rag.store import Collection, VectorStore
 from rag.sync import CATALOGUE, VECTORS, require_finished, require_index, tokens_of
+from rag.within import Within
+
+_KEPT = 4
+"""Filters whose papers are remembered, so that the turns of a conversation or a batch find them ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,7 @@ class Library:
         self._folder = folder
         self._lock = threading.Lock()
         self._catalogue = Catalogue(folder / CATALOGUE)
+        self._within: OrderedDict[tuple[str, Filter], Within] = OrderedDict()
         self._snapshot = self._open(self._catalogue.meta())
 
     def _open(self, meta: dict[str, str]) -> Snapshot:
@@ -80,6 +87,22 @@ class Library:
             if meta["generation"] != self._snapshot.generation:
                 self._snapshot = self._open(meta)
             return self._snapshot
+
+    def within(self, where: Filter, snapshot: Snapshot) -> Within | None:
+        """What ``where`` leaves of ``snapshot``; None where it is empty, and all papers are looked at."""
+        if not where:
+            return None
+        key = (snapshot.generation, where)
+        with self._lock:
+            if key in self._within:
+                self._within.move_to_end(key)
+                return self._within[key]
+        found = Within.of(snapshot, self._catalogue.matching(where))
+        with self._lock:
+            self._within[key] = found
+            while len(self._within) > _KEPT:
+                self._within.popitem(last=False)
+        return found
 
     def papers(self, paper_ids: Sequence[str] | None = None) -> list[Paper]:
         """All papers by id, or those of ``paper_ids`` in that order; unknown ones are left out."""

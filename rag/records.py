@@ -94,6 +94,8 @@ class Chunk:
     start: int
     end: int
     text: str
+    head: str = ""
+    """What of the paper's title is embedded before the text."""
 
 
 @dataclass(frozen=True, slots=True)

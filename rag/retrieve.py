@@ -5,20 +5,24 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.vector_stores.types import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 from numpy.typing import NDArray
 
 from rag.embed import Vectors
 from rag.errors import QuestionError
+from rag.filters import EVERYTHING, Filter
 from rag.fold import plain
 from rag.lexical import terms
 from rag.library import Library, Snapshot
 from rag.mismatch import FIELD_NAMES
 from rag.records import Hit, Paper
+from rag.within import Within
 
 MAX_QUESTION = 4000
 """Characters of a question; a longer one is refused, not cut."""
@@ -34,6 +38,7 @@ _LATE_FLOOR = 0.25
 """Late interaction of a question and a passage that has nothing to do with it; counts as nothing."""
 
 
+_ONE_OF = (FilterOperator.EQ, FilterOperator.IN, FilterOperator.ANY, FilterOperator.CONTAINS, FilterOperator.TEXT_MATCH)
 _NAMED = 60
 _NAME_BONUS = 0.15
 _NAME = re.compile(r"\w[\w\-+.]*\w")
@@ -61,37 +66,60 @@ class CitewellRetriever(BaseRetriever):
     how well the best paper fits. Ties are broken by paper id.
     """
 
-    def __init__(self, library: Library, *, k: int = 10, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        library: Library,
+        *,
+        k: int = 10,
+        where: Filter | None = None,
+        filters: MetadataFilters | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """``where`` is the filter of searches that bring none of their own; ``filters`` says it in LlamaIndex's way.
+
+        Raises QuestionError for ``filters`` that ask for what a ``Filter`` does not know.
+        """
         super().__init__(**kwargs)
         self.library = library
+        self.where = where or (filter_of(filters) if filters else EVERYTHING)
         self._k = k
 
-    def search(self, question: str, *, k: int | None = None) -> list[Hit]:
-        """The best ``k`` papers, best first. Raises QuestionError for a question that cannot be asked."""
-        return self.search_many([question], k=k)[0]
+    def search(self, question: str, *, k: int | None = None, where: Filter | None = None) -> list[Hit]:
+        """The best ``k`` papers that ``where`` lets through, best first; fewer only where no more fit.
 
-    def search_many(self, questions: Sequence[str], *, k: int | None = None) -> list[list[Hit]]:
+        Raises QuestionError for a question that cannot be asked.
+        """
+        return self.search_many([question], k=k, where=where)[0]
+
+    def search_many(
+        self, questions: Sequence[str], *, k: int | None = None, where: Filter | None = None
+    ) -> list[list[Hit]]:
         """As ``search`` for many questions, embedded and looked up together: one list of hits a question."""
         asked = [check_question(q) for q in questions]
         if not asked:
             return []
         snapshot = self.library.snapshot()
+        within = self.library.within(self.where if where is None else where, snapshot)
         vectors, tokens = self.library.embedder.questions(asked)
-        depth = max(DEPTH, 2 * (k or self._k))
+        wanted = k or self._k
+        depth = max(DEPTH, 2 * wanted)
+        if within is None:
+            found = snapshot.vectors.nearest(vectors, depth)
+        else:
+            found = within.nearest(snapshot, vectors, depth, min(wanted, len(within)))
         ranked = []
-        found = snapshot.vectors.nearest(vectors, depth)
         for question, vector, question_tokens, near in zip(asked, vectors, tokens, found, strict=True):
             dense: dict[str, float] = {}
             for chunk_id, cosine in near:
                 paper_id = snapshot.paper_of_chunk.get(chunk_id)
                 if paper_id is not None and cosine > dense.get(paper_id, -2.0):
                     dense[paper_id] = cosine
-            lexical = _lexical(snapshot, terms(question), dense.keys(), depth)
+            lexical = _lexical(snapshot, terms(question), dense.keys(), depth, within)
             dense.update(_dense(snapshot, vector, [i for i in lexical if i not in dense]))
             first = fuse(dense, lexical)
             late = _late(snapshot, question_tokens, [i for i, _ in first[:LATE_DEPTH]])
             order = self._with_names(question, fuse(dense, lexical, late))
-            ranked.append((order[: k or self._k], dense, lexical, late))
+            ranked.append((order[:wanted], dense, lexical, late))
         papers = self._papers([i for order, *_ in ranked for i, _ in order])
         return [
             [
@@ -125,6 +153,44 @@ class CitewellRetriever(BaseRetriever):
         return [node_of(hit) for hit in self.search(query_bundle.query_str)]
 
 
+def filter_of(filters: MetadataFilters) -> Filter:
+    """LlamaIndex's filters as a ``Filter``: on year (==, >, >=, <, <=), and on venue, authors, keywords and file.
+
+    Raises QuestionError for another key or operator, or a condition other than "and".
+    """
+    if filters.condition not in (FilterCondition.AND, None):
+        raise QuestionError(f"filters joined by {filters.condition} are not known; join them by 'and'")
+    first: list[int] = []
+    last: list[int] = []
+    lists: dict[str, tuple[str, ...]] = {}
+    for item in filters.filters:
+        if not isinstance(item, MetadataFilter):
+            raise QuestionError("filters inside filters are not known; give one list, joined by 'and'")
+        kind = {"authors": "author", "keywords": "keyword"}.get(item.key, item.key)
+        bounds = {
+            FilterOperator.EQ: (0, 0),
+            FilterOperator.GTE: (0, None),
+            FilterOperator.GT: (1, None),
+            FilterOperator.LTE: (None, 0),
+            FilterOperator.LT: (None, -1),
+        }
+        many = item.value if isinstance(item.value, list) else [item.value]
+        if kind == "year" and item.operator in bounds and isinstance(item.value, int):
+            above, below = bounds[item.operator]
+            first += [] if above is None else [item.value + above]
+            last += [] if below is None else [item.value + below]
+        elif kind in ("venue", "author", "keyword", "file") and kind not in lists and item.operator in _ONE_OF:
+            lists[kind] = tuple(map(str, many))
+        else:
+            raise QuestionError(
+                f"the filter {item.key} {item.operator.value} {item.value!r} is not known; filter on year by ==, >=, <=, "
+                "and once each on venue, authors, keywords and file by == or in"
+            )
+    venue, author, keyword, file = (lists.get(kind, ()) for kind in ("venue", "author", "keyword", "file"))
+    found = Filter.parse(venue=venue, author=author, keyword=keyword, file=file)
+    return replace(found, first=max(first, default=None), last=min(last, default=None))
+
+
 def fuse(
     dense: Mapping[str, float], lexical: Mapping[str, float], late: Mapping[str, float] | None = None
 ) -> list[tuple[str, float]]:
@@ -147,13 +213,18 @@ def _names(text: str) -> set[str]:
     return {w for w in spelt if w.lower().removesuffix("s") not in FIELD_NAMES}
 
 
-def _lexical(snapshot: Snapshot, query_terms: list[str], also: Iterable[str], depth: int) -> dict[str, float]:
-    """Lexical scores in [0, 1] of the ``depth`` best papers by their words, and of the papers ``also``."""
+def _lexical(
+    snapshot: Snapshot, query_terms: list[str], also: Iterable[str], depth: int, within: Within | None
+) -> dict[str, float]:
+    """Lexical scores in [0, 1] of the ``depth`` best papers ``within`` by their words, and of the papers ``also``."""
     bound = sum(snapshot.words.idf(t) for t in query_terms)
     if not bound:
         return {}
     scores = snapshot.words.scores(query_terms) / bound
-    wanted = {*_best(scores, depth), *(snapshot.position[i] for i in also if i in snapshot.position)}
+    wanted = {
+        *_best(scores if within is None else scores * within.held, depth),
+        *(snapshot.position[i] for i in also if i in snapshot.position),
+    }
     return {snapshot.words.paper_ids[i]: float(scores[i]) for i in wanted}
 
 
@@ -191,6 +262,7 @@ def node_of(hit: Hit) -> NodeWithScore:
             "authors": list(paper.authors),
             "venue": paper.venue,
             "year": paper.year,
+            "keywords": list(paper.keywords),
             "sources": [str(s) for s in paper.sources],
         },
     )

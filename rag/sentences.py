@@ -99,7 +99,9 @@ def _is_end(text: str, match: re.Match[str], end: int) -> bool:
             return False
         if stop == "." and set(last) == {"."}:
             return capital
-    return not (following.islower() and stop[0] in "?!")
+    if stop[:2] == ".." and following.isdigit():
+        return False  # "for k = 1 ... 9"
+    return not following.islower()
 
 
 def _add(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:

@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.cite import Checked
+from rag.filters import EVERYTHING, Filter
 from rag.fold import plain
 from rag.lexical import terms
-from rag.library import Library
+from rag.library import Library, Snapshot
 from rag.mismatch import FIELD_NAMES, names
 from rag.records import Paper
 from rag.statements import Statement, statement_of
 from rag.verify import Judgement, Passage, passages_of
+from rag.within import Within
 
 _PAPERS = r"(?:papers|abstracts|works|articles|publications|entries)"
 _FORMS = re.compile(
@@ -136,15 +138,17 @@ def _topic(text: str) -> str:
     return " ".join(w for w in words if set(terms(w)) - _LINKS or (w[0].isupper() and len(w) > 1))
 
 
-def count(survey: Survey, library: Library) -> Counted:
-    """The papers that ``survey`` asks for, in the order of their places.
+def count(survey: Survey, library: Library, where: Filter = EVERYTHING) -> Counted:
+    """The papers that ``survey`` asks for among those ``where`` lets through, in the order of their places.
 
     A paper counts by its words where a sentence of it holds the topic, or makes the statement; by its meaning where a
     passage comes near the topic.
     """
-    everyone = library.papers()
-    papers = [p for p in everyone if all(any(_named(s.file, f) for s in p.sources) for f in survey.files)]
-    topics = [_Topic.of(t, everyone, library) for t in survey.topics]
+    snapshot = library.snapshot()
+    within = library.within(where, snapshot)
+    looked = library.papers(None if within is None else sorted(within.paper_ids))
+    papers = [p for p in looked if all(any(_named(s.file, f) for s in p.sources) for f in survey.files)]
+    topics = [_Topic.of(t, looked, library, snapshot, within) for t in survey.topics]
     found: list[tuple[Paper, Sequence[Passage]]] = []
     for paper in sorted(papers, key=lambda p: (p.sources, p.paper_id)):
         passages = passages_of(paper)
@@ -160,9 +164,10 @@ def count(survey: Survey, library: Library) -> Counted:
         elif listed := _that_list(survey.lists, paper, passages):
             found.append((paper, listed))
     how = _how(survey)
+    of = "the library's" if within is None else f"the filter's ({where})"
     items = []
     for number, (paper, because) in enumerate(found):
-        lead = f"{len(found)} of the library's {len(everyone)} papers ({how}): " if not number else ""
+        lead = f"{len(found)} of {of} {len(looked)} papers ({how}): " if not number else ""
         text = _said(survey, paper, because)
         items.append(Checked(lead + text, Judgement("supported", 1.0, tuple(because), coverage=1.0)))
     return Counted(tuple(items), tuple(p for p, _ in found), how)
@@ -223,7 +228,9 @@ class _Topic:
     near: frozenset[str]
 
     @classmethod
-    def of(cls, text: str, papers: Sequence[Paper], library: Library) -> _Topic:
+    def of(
+        cls, text: str, papers: Sequence[Paper], library: Library, snapshot: Snapshot, within: Within | None
+    ) -> _Topic:
         """``papers`` tell what its acronym stands for, or what its acronym is."""
         spellings = dict.fromkeys([text])
         wanted = terms(text)
@@ -237,7 +244,8 @@ class _Topic:
                     spellings[long] = None
                 elif terms(long) == wanted:
                     spellings[short] = None
-        return cls(tuple(spellings), frozenset(i for spelt in spellings for i in _near(spelt, library)))
+        near = frozenset(i for spelt in spellings for i in _near(spelt, library, snapshot, within))
+        return cls(tuple(spellings), near)
 
     def passage(self, paper: Paper, passages: Sequence[Passage]) -> Passage | None:
         """The sentence that makes the paper count; None where it does not."""
@@ -258,11 +266,11 @@ def _stands_for(words: str, short: str) -> str:
     return " ".join(tail) if [w[:1].lower() for w in tail] == letters else ""
 
 
-def _near(topic: str, library: Library) -> set[str]:
+def _near(topic: str, library: Library, snapshot: Snapshot, within: Within | None) -> set[str]:
     """Papers with a passage near the topic: by their vectors and their tokens, where the library has both."""
-    snapshot = library.snapshot()
     vectors, tokens = library.embedder.questions([topic])
-    cosines = {c: cosine for c, cosine in snapshot.vectors.nearest(vectors, 200)[0] if c in snapshot.paper_of_chunk}
+    nearest = snapshot.vectors.nearest(vectors, 200) if within is None else within.nearest(snapshot, vectors, 200, 1)
+    cosines = {c: cosine for c, cosine in nearest[0][:200] if c in snapshot.paper_of_chunk}
     late = snapshot.tokens.scores(tokens[0], list(cosines))
     return {
         snapshot.paper_of_chunk[c]

@@ -287,7 +287,7 @@ class _Sync:
             store.drop(name)
         collection = store.collection(name)
         with contextlib.closing(TokenStore(tokens_of(self._folder, name))) as tokens:
-            embedded = self._embed(embedder, collection, tokens, chunks, new)
+            embedded = self._embed(embedder, collection, tokens, chunks)
         words = self._write_words(list(new.values()), bodies, meta, generation if rebuild else "")
         with self._catalogue.transaction():
             for path in read.gone:
@@ -363,21 +363,14 @@ class _Sync:
         gone = [path for path in known_files if path not in found]
         return _Read(sorted(roots), [found[key] for key in sorted(found)], fresh, gone)
 
-    def _embed(
-        self,
-        embedder: Embedder,
-        collection: Collection,
-        tokens: TokenStore,
-        chunks: Sequence[Chunk],
-        papers: dict[str, Paper],
-    ) -> int:
+    def _embed(self, embedder: Embedder, collection: Collection, tokens: TokenStore, chunks: Sequence[Chunk]) -> int:
         held = collection.ids() & tokens.ids()
         todo = [c for c in chunks if c.chunk_id not in held]
         for at in range(0, len(todo), _EMBED_BATCH):
             part = todo[at : at + _EMBED_BATCH]
             done = at
             vectors, token_vectors = embedder.read(
-                [embedded_text(papers[c.paper_id], c) for c in part],
+                [embedded_text(c) for c in part],
                 on_batch=lambda n, done=done: self._on_progress("embed", done + n, len(todo)),  # type: ignore[misc]
             )
             tokens.write([c.chunk_id for c in part], token_vectors)

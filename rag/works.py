@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rag.facets import Facets, Name
+from rag.facets import Facets
+from rag.names import Name
 from rag.shingles import overlap
 
 _COPIED = 0.95

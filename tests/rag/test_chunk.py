@@ -73,8 +73,19 @@ def test_characters_the_tokenizer_drops_are_kept() -> None:
 def test_the_title_is_embedded_with_every_chunk_and_takes_its_room() -> None:
     titled = paper("A b c. D e f.", title="On the b")
     found = chunks(titled)
-    assert [embedded_text(titled, c) for c in found] == ["On the b\nA b c.", "On the b\nD e f."]
+    assert [embedded_text(c) for c in found] == ["On the b\nA b c.", "On the b\nD e f."]
     assert [c.text for c in found] == ["A b c.", "D e f."]
+
+
+def test_of_a_long_title_the_beginning_is_embedded_so_that_all_fits(embedder: Embedder) -> None:
+    titled = paper("A b c. D e f.", title="One two three four five six")
+    assert [embedded_text(c) for c in chunks(titled)] == ["One two three four\nA b c.", "One two three four\nD e f."]
+    letters = paper("We show it. " * 300, title="Ends of antidisestablishmentarianism " * 60)
+    options = {"count_tokens": embedder.count_tokens, "token_offsets": embedder.token_offsets}
+    found = list(chunk_papers([letters], window=embedder.window, **options))
+    assert {c.head for c in found} == {found[0].head}
+    assert 100 < embedder.count_tokens([found[0].head])[0] <= 127
+    assert max(embedder.count_tokens([embedded_text(c) for c in found])) <= embedder.window
 
 
 def test_ids_differ_by_paper_title_and_place_and_are_the_same_at_every_run() -> None:
@@ -106,6 +117,8 @@ def test_chunks_are_exact_ordered_within_the_window_and_lose_nothing(
     assert found == chunks(*papers, window=window, batch=1)
     assert [c.paper_id for c in found] == sorted(c.paper_id for c in found)
     room = max(window - count([title])[0], window // 2)
+    assert all(length <= window for length in count([embedded_text(c) for c in found]))
+    assert all(title.startswith(c.head) and bool(c.head) == bool(title) for c in found)
     for one in papers:
         own = [c for c in found if c.paper_id == one.paper_id]
         assert [c.text for c in own] == [one.abstract[c.start : c.end] for c in own]

@@ -239,7 +239,51 @@ def test_papers_are_listed_with_all_that_is_known(on_seeds, run, tmp_path: Path,
         "keywords": ["graphs"],
         "sources": [{"file": "one.json", "row": 1}],
     }
-    assert re.fullmatch(r"[0-9a-f]{12}  On Foo  \(one.json#1\)\n", run("papers").out)
+    assert re.fullmatch(r"[0-9a-f]{12}  2026  ICLR  On Foo  \(one.json#1\)\n", run("papers").out)
+
+
+def test_papers_are_filtered_sorted_and_cut(run, tmp_path: Path) -> None:
+    words = ("graphs that prune themselves", "trees that never grow", "sounds that nobody hears")
+    rows = [
+        {"title": f"On {word.split()[0]}", "abstract": f"We study {word}. It works.", "venue": venue, "year": year}
+        for word, venue, year in zip(words, ("ICML", "NeurIPS", "ICML"), (2019, 2020, 2021), strict=True)
+    ]
+    (tmp_path / "one.json").write_text(json.dumps(rows), encoding="utf-8")
+    run("index", tmp_path / "one.json")
+
+    def titles(*arguments: object) -> list[str]:
+        return [p["title"] for p in run("papers", "--json", *arguments).json["papers"]]
+
+    assert titles("--sort", "year", "--reverse") == ["On sounds", "On trees", "On graphs"]
+    assert titles("--sort", "title", "--limit", 2) == ["On graphs", "On sounds"]
+    assert titles("--sort", "venue", "--year", "2020..") == ["On sounds", "On trees"]
+    assert titles("--contains", "NEVER  grow") == ["On trees"]
+    assert titles("--venue", "icml", "--venue", "neurips", "--sort", "file") == ["On graphs", "On trees", "On sounds"]
+    nothing = run("papers", "--year", "1999")
+    assert (nothing.code, nothing.out, nothing.err) == (0, "", "no paper fits\n")
+    assert run("papers", "--year", "next").failed("the year 'next' is no year; write 2019, .*")
+    assert run("papers", "--limit", -1).failed("--limit is -1; it must not be below 0")
+    hits = run("search", "trees", "--venue", "ICML", "--json").json["hits"]
+    assert sorted(h["label"] for h in hits) == ["On graphs", "On sounds"]
+    assert run("search", "trees", "--venue", "ICLR", "--year", "2019..2020").failed(
+        r"no paper of the library fits the filter \(year 2019..2020, venue ICLR\); 'citewell papers' lists what there is"
+    )
+
+
+def test_a_merge_is_undone_and_that_taken_back(run, sources: Path) -> None:
+    run("index", sources)
+    split = run("duplicates", "--split", "two.txt#1", "--json").json
+    assert (split["place"], split["papers"], split["duplicates"]) == ("two.txt#1", 4, 0)
+    assert split["paper"]["sources"] == [{"file": "two.txt", "row": 1}]
+    listed = run("duplicates").out
+    assert re.fullmatch(r"two.txt#1 split off as [0-9a-f]{12}, apart from [0-9a-f]{12}\n", listed)
+    assert run("index", "--json").json["papers"] == 4
+    joined = run("duplicates", "--join", "two.txt#1").out
+    assert re.fullmatch(
+        r"two.txt#1 is again [0-9a-f]{12}, BarTree, a family of trees with many leaves, with one.txt#2; 3 papers\n",
+        joined,
+    )
+    assert run("duplicates", "--join", "two.txt#1").failed("two.txt#1 was not split off; .*")
 
 
 def test_duplicates_are_listed_with_the_reasons(on_seeds) -> None:

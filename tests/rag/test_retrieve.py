@@ -189,5 +189,6 @@ def test_to_llamaindex_a_hit_is_a_node_of_the_whole_abstract(retriever: Citewell
         "authors": [],
         "venue": "",
         "year": None,
+        "keywords": [],
         "sources": [f"{s.file}#{s.row}" for s in hits[0].paper.sources],
     }

@@ -39,6 +39,7 @@ def sentences(text: str) -> list[str]:
         ["It solves many tasks.", "We show it."],
         ["\\method{} beats \\ours\\ by 2\\%.", "It is \\emph{good}."],
         ["Really?! yes, it is so.", "Good."],
+        ["It is fast ... and exact for k = 1 ... 9.", "So it goes...", "We stop."],
         ["A heading", "A text without a stop"],
     ],
 )
