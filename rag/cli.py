@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rag.config import Config, load_config
-from rag.errors import CitewellError, QuestionError, SourceError
+from rag.errors import AccountError, CitewellError, QuestionError, SourceError
 
 if TYPE_CHECKING:
     from rag.filters import Filter
@@ -130,6 +130,18 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--index", metavar="PATH", nargs="+", type=Path, default=[], help="first make the library a copy of these too"
     )
+
+    sub.add_argument(
+        "--accounts",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="whether one has to sign in (default: yes, unless bound to this machine only)",
+    )
+
+    sub = command("users", _users, "list, add or remove who may use a shared server")
+    sub.add_argument("action", choices=["list", "add", "remove", "token"])
+    sub.add_argument("name", nargs="?", help="the user; 'add' asks for a password or reads it from standard input")
+    with_json(sub)
 
     sub = command("mcp", _mcp, "serve search, ask and get_paper to an assistant, over MCP on standard input and output")
     with_library(sub)
@@ -310,8 +322,43 @@ def _chat(args: argparse.Namespace, config: Config) -> int:
         from rag.build import open_catalogue
 
         open_catalogue(config).close()
-    run_chat(config, host=args.host, port=args.port, sources=args.index)
+    run_chat(config, host=args.host, port=args.port, sources=args.index, sign_in=args.accounts)
     return 0
+
+
+def _users(args: argparse.Namespace, config: Config) -> int:
+    from serve.accounts import Accounts, accounts_file
+
+    if (args.name is None) != (args.action == "list"):
+        _usage("give 'users list', or 'users add|remove|token NAME'")
+    accounts = Accounts(accounts_file(config))
+    result: Json = {"user": args.name}
+    if args.action == "list":
+        result = {"users": accounts.names()}
+    elif args.action == "add":
+        accounts.add(args.name, _password())
+    elif args.action == "remove":
+        accounts.remove(args.name)
+    else:
+        result["token"] = accounts.new_token(args.name)
+    if args.json:
+        _print_json(result)
+    else:
+        for line in result.get("users", [result["token"]] if "token" in result else []):
+            print(line)
+    return 0
+
+
+def _password() -> str:
+    """From the terminal, not shown, twice; or the first line of standard input."""
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\r\n")
+    from getpass import getpass
+
+    password = getpass("Password: ")
+    if getpass("Again: ") != password:
+        raise AccountError("the two passwords differ; nothing was changed, try again")
+    return password
 
 
 def _mcp(args: argparse.Namespace, config: Config) -> int:

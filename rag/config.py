@@ -49,6 +49,10 @@ class Config:
     """Seconds to wait for llm_url."""
     threads: int = min(os.cpu_count() or 2, 8)
     """Threads of the embedded language model."""
+    requests_per_minute: int = 60
+    """What a user of a shared server, or an address where there are no accounts, may ask in a minute."""
+    upload_mb: int = 100
+    """Megabytes of one uploaded file."""
     slots: int = 1
     """Questions the language model works on at a time; the others wait."""
     context: int = 4096
@@ -95,7 +99,16 @@ def load_config(
     values.update({k: v for k, v in (overrides or {}).items() if v is not None})
     types = get_type_hints(Config)
     config = Config(**{key: _convert(key, value, types[key]) for key, value in values.items()})
-    for name in ("threads", "slots", "context", "evidence_tokens", "papers", "llm_timeout"):
+    for name in (
+        "threads",
+        "slots",
+        "requests_per_minute",
+        "upload_mb",
+        "context",
+        "evidence_tokens",
+        "papers",
+        "llm_timeout",
+    ):
         if not 0 < getattr(config, name) < math.inf:
             raise ConfigError(f"setting {name} is {getattr(config, name)}; it must be above 0")
     if not _LIBRARY_NAME.fullmatch(config.library):

@@ -31,3 +31,7 @@ class QuestionError(CitewellError):
 
 class ServeError(CitewellError):
     """A page that cannot be served: the port is taken, the address unusable."""
+
+
+class AccountError(CitewellError):
+    """An account that cannot be made, changed or found."""

@@ -27,8 +27,6 @@ from serve.tools import build_tools
 
 PATHS = ("/api/{rest:path}", "/v1/{rest:path}", "/mcp", "/docs", "/openapi.json")
 """Where ``build_api`` answers."""
-MAX_BODY = 2_000_000
-"""Bytes of a request; a hundred earlier turns fit in."""
 
 
 class _Body(BaseModel):

@@ -16,11 +16,13 @@ from typing import Any
 
 import gradio as gr
 from fastapi import FastAPI
+from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from rag.errors import CitewellError, ServeError
 from rag.records import Finished, Found, Resolved, Token, Waiting
-from serve.api import MAX_BODY, PATHS
+from serve.api import PATHS
+from serve.gate import MAX_BODY, Access, Gate, user_of
 from serve.run import Ended, Engine, Failed, Papers, Run, Step
 from ui import render, sources
 from ui.conversation import Conversation, Exchange, papers_by_id
@@ -287,10 +289,18 @@ def theme() -> gr.themes.Base:
     )
 
 
-def start(page: gr.Blocks, *, host: str = "127.0.0.1", port: int = 7860, api: FastAPI | None = None) -> str:
+def start(
+    page: gr.Blocks,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 7860,
+    api: FastAPI | None = None,
+    access: Access | None = None,
+    upload_mb: int = 100,
+) -> str:
     """Serves the page, and ``api`` beside it, in the background and returns its address; ``page.close()`` ends it.
 
-    Raises ServeError when the port is taken or the address cannot be used; never takes another port instead.
+    ``access`` is whom it lets in (None: everybody), ``upload_mb`` the megabytes of an uploaded file. Raises ServeError when the port is taken or the address cannot be used; never takes another port instead.
     ``port`` 0 takes any free one.
     """
     port = _free(host, port)
@@ -312,7 +322,10 @@ def start(page: gr.Blocks, *, host: str = "127.0.0.1", port: int = 7860, api: Fa
             pwa=False,
             mcp_server=False,
             enable_monitoring=False,
-            app_kwargs=_beside(api) if api else {},
+            max_file_size=f"{upload_mb}mb",
+            # the gate knows who it is; the page reads it as gr.Request.username
+            auth_dependency=user_of if access and access.accounts else None,
+            app_kwargs=_around(api, access or Access()),
         )
     except OSError as error:
         raise ServeError(
@@ -321,9 +334,13 @@ def start(page: gr.Blocks, *, host: str = "127.0.0.1", port: int = 7860, api: Fa
     return url
 
 
-def _beside(api: FastAPI) -> dict[str, Any]:
-    """What makes the page's server answer for ``api`` too: before the page's own routes, which take the rest."""
-    return {
+def _around(api: FastAPI | None, access: Access) -> dict[str, Any]:
+    """What makes the page's server answer for ``api`` too, before the page's own routes, which take the rest; and
+    everything behind the gate."""
+    gate = {"middleware": [Middleware(Gate, access)]}
+    if api is None:
+        return gate
+    return gate | {
         "routes": [Route(path, api, max_body_size=MAX_BODY) for path in PATHS],
         "lifespan": lambda _: api.router.lifespan_context(api),
     }
@@ -335,10 +352,12 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 7860,
     api: FastAPI | None = None,
+    access: Access | None = None,
+    upload_mb: int = 100,
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serves the page and ``api`` until interrupted; ``ready`` is told its address once it answers. Raises as ``start`` does."""
-    url = start(page, host=host, port=port, api=api)
+    """Serves as ``start`` does until interrupted; ``ready`` is told the address once it answers."""
+    url = start(page, host=host, port=port, api=api, access=access, upload_mb=upload_mb)
     if ready is not None:
         ready(url)
     try:

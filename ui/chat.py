@@ -17,6 +17,7 @@ from rag.library import Library
 from rag.line import Line
 from rag.retrieve import CitewellRetriever
 from serve.api import build_api
+from serve.gate import access_of
 from serve.service import Service
 from ui.app import build_page, serve
 from ui.examples import examples_of
@@ -113,8 +114,12 @@ class Preparation:
         self._words = f"{verb}: {done:,} of {total:,}"
 
 
-def run_chat(config: Config, *, host: str, port: int, sources: Sequence[Path]) -> None:
-    """Serves the page until interrupted. Raises ServeError when it cannot be served."""
+def run_chat(config: Config, *, host: str, port: int, sources: Sequence[Path], sign_in: bool | None = None) -> None:
+    """Serves the page until interrupted; ``sign_in``: as in ``access_of``.
+
+    Raises ServeError when it cannot be served, AccountError when nobody could sign in.
+    """
+    access = access_of(config, host=host, sign_in=sign_in)
     preparation = Preparation(config, sources)
     page = build_page(preparation.engine, examples=preparation.examples, status=preparation.status)
 
@@ -122,4 +127,12 @@ def run_chat(config: Config, *, host: str, port: int, sources: Sequence[Path]) -
         print(f"Citewell is at {url} (Ctrl-C ends it)", file=sys.stderr, flush=True)
         preparation.start()
 
-    serve(page, host=host, port=port, api=build_api(preparation.service()), ready=ready)
+    serve(
+        page,
+        host=host,
+        port=port,
+        api=build_api(preparation.service()),
+        access=access,
+        upload_mb=config.upload_mb,
+        ready=ready,
+    )

@@ -453,7 +453,8 @@ def commands(parser: argparse.ArgumentParser, name: str = "citewell") -> dict[st
 def test_the_commands_are_those_of_the_contract() -> None:
     names = {name.removeprefix("citewell ") for name in commands(cli._parser())}
     top = {name for name in names if " " not in name}
-    assert top == {"index", "search", "ask", "check", "chat", "papers", "duplicates", "models", "eval", "doctor"}
+    contract = {"index", "search", "ask", "check", "chat", "papers", "duplicates", "models", "eval", "doctor"}
+    assert top == contract | {"mcp", "users"}
     assert {"eval retrieval", "eval answers"} <= names
 
 

@@ -60,7 +60,11 @@ def test_the_switches_of_other_modules_are_no_unknown_settings(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("toml", "environ", "message"),
     [
-        ('libary = "x"', {}, r"citewell.toml: unknown setting 'libary'; known ones: cache, context, data, .*threads$"),
+        (
+            'libary = "x"',
+            {},
+            r"citewell.toml: unknown setting 'libary'; known ones: cache, context, data, .*threads, upload_mb$",
+        ),
         (
             "",
             {"CITEWELL_LIBARY": "x"},

@@ -120,6 +120,7 @@ def serving(app: Any) -> Iterator[str]:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
+            thread.join(10)
             server.force_exit = True
             thread.join(30)
 
