@@ -59,9 +59,29 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     with_questions(bench)
     bench.add_argument("--limit", metavar="N", type=int, default=20, help="how many questions to answer (default: 20)")
 
+    scale = command("scale", _scale, "measure how indexing and search grow with the number of papers")
+    scale.add_argument("papers", metavar="FILE", type=Path, help="a file of papers, the more the better")
+    scale.add_argument(
+        "--sizes",
+        metavar="N[,N…]",
+        type=_numbers,
+        help="libraries of its first N records (default: 1000,10000 and all)",
+    )
+    scale.add_argument(
+        "--queries", metavar="N", type=int, default=10_000, help="searches to watch memory over (default: 10000)"
+    )
+    scale.add_argument("--out", metavar="FILE.json", type=Path, help="write everything measured, as JSON")
+
 
 def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _numbers(text: str) -> list[int]:
+    numbers = [int(part) for part in _listed(text)]
+    if not numbers or min(numbers) < 1:
+        raise ValueError(text)
+    return numbers
 
 
 def _retrieval(args: argparse.Namespace, config: Config) -> int:
@@ -131,6 +151,17 @@ def _bench(args: argparse.Namespace, config: Config) -> int:
     if args.out:
         write_json(args.out, results)
     print(print_times(results))
+    return 0
+
+
+def _scale(args: argparse.Namespace, config: Config) -> int:
+    from eval.results import write_json
+    from eval.scale import SIZES, measure_scale, print_scale
+
+    results = measure_scale(config, args.papers, sizes=args.sizes or SIZES, queries=args.queries)
+    if args.out:
+        write_json(args.out, results)
+    print(print_scale(results))
     return 0
 
 

@@ -6,10 +6,12 @@ are written before it and cleaned up after it.
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
@@ -38,6 +40,13 @@ CREATE TABLE merges (ordinal INTEGER PRIMARY KEY, body TEXT NOT NULL);
     """
 CREATE TABLE fields (paper_id TEXT PRIMARY KEY, year INTEGER, venue TEXT NOT NULL, authors TEXT NOT NULL,
     keywords TEXT NOT NULL, files TEXT NOT NULL) WITHOUT ROWID;
+""",
+    """
+CREATE TABLE IF NOT EXISTS prints (path TEXT NOT NULL, ordinal INTEGER NOT NULL, print TEXT NOT NULL, place TEXT NOT NULL,
+    PRIMARY KEY (path, ordinal)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS made (paper_id TEXT PRIMARY KEY, made_of TEXT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS known (print TEXT PRIMARY KEY, record_id TEXT NOT NULL, traits BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS strangers (one TEXT NOT NULL, two TEXT NOT NULL, PRIMARY KEY (one, two)) WITHOUT ROWID;
 """,
 )
 """What each format adds to the one before; an older catalogue is brought up to date when it is opened."""
@@ -143,21 +152,42 @@ class Catalogue:
 
     def remove_file(self, path: str) -> None:
         with self._lock:
-            self._db.execute("DELETE FROM files WHERE path = ?", (path,))
-            self._db.execute("DELETE FROM records WHERE path = ?", (path,))
+            for table in ("files", "records", "prints"):
+                self._db.execute(f"DELETE FROM {table} WHERE path = ?", (path,))
 
     def records(self, path: str) -> list[SourceRecord | Skipped]:
         """What was read from the file ``path``, in its order."""
-        rows = self._all("SELECT skipped, body FROM records WHERE path = ? ORDER BY ordinal", (path,))
-        return [_skipped(body) if skipped else _record(body) for skipped, body in rows]
+        return [record for _, record in self.printed(path)]
 
-    def write_records(self, path: str, records: Iterable[SourceRecord | Skipped]) -> None:
+    def printed(self, path: str) -> list[tuple[str, SourceRecord | Skipped]]:
+        """As ``records``, each with the print it was written with; empty where there was none."""
+        rows = self._all(
+            "SELECT r.skipped, coalesce(p.print, ''), r.body FROM records r LEFT JOIN prints p USING (path, ordinal) "
+            "WHERE path = ? ORDER BY ordinal",
+            (path,),
+        )
+        return [(content, _skipped(body) if skipped else _record(body)) for skipped, content, body in rows]
+
+    def write_records(self, path: str, records: Iterable[SourceRecord | Skipped], prints: Iterable[str] = ()) -> None:
+        """Makes ``records`` what was read from ``path``; of records that have ``prints``, those that stand as they
+        were are not written again."""
         with self._lock:
-            self._db.execute("DELETE FROM records WHERE path = ?", (path,))
-            self._db.executemany(
-                "INSERT INTO records VALUES (?, ?, ?, ?)",
-                ((path, i, isinstance(r, Skipped), _dump(r)) for i, r in enumerate(records)),
-            )
+            rows = self._all("SELECT ordinal, print, place FROM prints WHERE path = ?", (path,))
+            held = {number: (content, place) for number, content, place in rows}
+            number = -1
+            for number, (record, content) in enumerate(itertools.zip_longest(records, prints, fillvalue="")):
+                printed = (content, str(record.source)) if isinstance(record, SourceRecord) and content else None
+                if printed and held.get(number) == printed:
+                    continue
+                self._db.execute(
+                    "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)",
+                    (path, number, isinstance(record, Skipped), _dump(record)),  # type: ignore[arg-type]
+                )
+                self._db.execute("DELETE FROM prints WHERE path = ? AND ordinal = ?", (path, number))
+                if printed:
+                    self._db.execute("INSERT INTO prints VALUES (?, ?, ?, ?)", (path, number, *printed))
+            for table in ("records", "prints"):
+                self._db.execute(f"DELETE FROM {table} WHERE path = ? AND ordinal > ?", (path, number))
 
     def skipped(self) -> list[Skipped]:
         """Everything in the sources that is no paper."""
@@ -190,9 +220,42 @@ class Catalogue:
         )
         return [_paper(body) for (body,) in rows]
 
-    def paper_bodies(self) -> dict[str, str]:
-        """The stored form of every paper, by id: equal strings, equal papers."""
-        return dict(self._all("SELECT paper_id, body FROM papers"))
+    def made(self) -> dict[str, tuple[str, str]]:
+        """By the id of every paper, prints of what it was made of (empty: not known) and of its stored form."""
+        rows = self._all(
+            "SELECT p.paper_id, m.made_of, m.body, CASE WHEN m.body IS NULL THEN p.body END "
+            "FROM papers p LEFT JOIN made m USING (paper_id)"
+        )
+        return {i: ("", body_print(text)) if body is None else (made_of, body) for i, made_of, body, text in rows}
+
+    def write_made(self, made: Mapping[str, tuple[str, str]], *, remove: Iterable[str]) -> None:
+        with self._lock:
+            self._db.executemany("DELETE FROM made WHERE paper_id = ?", [(i,) for i in remove])
+            self._db.executemany("INSERT OR REPLACE INTO made VALUES (?, ?, ?)", ((i, *two) for i, two in made.items()))
+
+    def known(self) -> dict[str, tuple[str, bytes]]:
+        """Record id and traits of records, by their prints, for ``rag.dedupe``."""
+        return {p: (i, traits) for p, i, traits in self._all("SELECT print, record_id, traits FROM known")}
+
+    def known_prints(self) -> set[str]:
+        """The prints that ``known`` is about."""
+        return {p for (p,) in self._all("SELECT print FROM known")}
+
+    def write_known(self, known: Mapping[str, tuple[str, bytes]], *, remove: Iterable[str]) -> None:
+        with self._lock:
+            self._db.executemany("DELETE FROM known WHERE print = ?", [(p,) for p in remove])
+            self._db.executemany(
+                "INSERT OR REPLACE INTO known VALUES (?, ?, ?)", ((p, *two) for p, two in known.items())
+            )
+
+    def strangers(self) -> set[tuple[str, str]]:
+        """Pairs of editions that were judged to be two works, for ``rag.dedupe``."""
+        return set(self._all("SELECT one, two FROM strangers"))  # type: ignore[arg-type]
+
+    def write_strangers(self, strangers: Iterable[tuple[str, str]], *, remove: Iterable[tuple[str, str]]) -> None:
+        with self._lock:
+            self._db.executemany("DELETE FROM strangers WHERE one = ? AND two = ?", remove)
+            self._db.executemany("INSERT OR IGNORE INTO strangers VALUES (?, ?)", strangers)
 
     def write_papers(self, papers: Iterable[Paper], *, remove: Iterable[str]) -> None:
         with self._lock:
@@ -268,6 +331,9 @@ class Catalogue:
         """Paper, start and end of every chunk, by its id."""
         return {c: (p, s, e) for c, p, s, e in self._all("SELECT chunk_id, paper_id, start, end FROM chunks")}
 
+    def count_chunks(self) -> int:
+        return int(self._all("SELECT count(*) FROM chunks")[0][0])
+
     def papers_of_chunks(self) -> dict[str, str]:
         """The paper of every chunk, by the chunk's id."""
         return dict(self._all("SELECT chunk_id, paper_id FROM chunks"))
@@ -309,12 +375,17 @@ def body_of(paper: Paper) -> str:
     return _dump(paper)
 
 
+def body_print(body: str) -> str:
+    """Equal for equal bodies."""
+    return hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
 def _dump(value: SourceRecord | Skipped | Paper) -> str:
-    return _dumps({k: v for k, v in asdict(value).items() if v not in ("", (), None)})
+    return _dumps({k: v for k in value.__slots__ if (v := getattr(value, k)) not in ("", (), None)})
 
 
 def _dumps(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=asdict)  # sources, within records
 
 
 def _tuples(body: dict[str, Any]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Config:
     """Where models live."""
     library: str = "default"
     embedder: str = "all-MiniLM-L6-v2"
-    """A name of the model registry, a local folder, or ``hf:REPO``."""
+    """A name of the model registry, "fast" (see ``rag.distill``), a local folder, or ``hf:REPO``."""
     llm: str = "Qwen2.5-Coder-1.5B-Instruct"
     """A name of the model registry, a .gguf file, or ``hf:REPO/FILE.gguf``; not used when llm_url is set."""
     llm_url: str = ""

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from hashlib import sha256
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from hashlib import blake2b, sha256
+from pathlib import Path
 
-from rag.facets import Facets, facets, strong_keys, weak_keys
+from rag.facets import Facets, facets
 from rag.fold import fold
 from rag.label import label
 from rag.names import name
 from rag.records import Paper, Source, SourceRecord
-from rag.shingles import candidates, shingle
-from rag.works import Judgement, judge, likeness
-
-_TEXT_FLOOR = 0.2
-_TITLE_FLOOR = 0.4
-_WIDE_BLOCK = 40
+from rag.shingles import shingle
+from rag.traits import Traits, worth_judging
+from rag.works import Judgement, judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +54,40 @@ class Deduped:
     records: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Edition:
     """All records with one title and abstract, after folding."""
 
     record_id: str
     records: tuple[SourceRecord, ...]
-    facets: Facets
+    print: str
+    """Equal for equal records, wherever they stand."""
+    traits: Traits
+    fresh: Facets | None
+
+    @cached_property
+    def facets(self) -> Facets:
+        if self.fresh is not None:
+            return self.fresh
+        abstract = fold(self.records[0].abstract)
+        return facets(self.records, abstract, next(shingle([abstract])))
+
+
+@dataclass(slots=True)
+class Memory:
+    """What was worked out in earlier runs and is not worked out again. It changes no result, only how long it takes.
+
+    It holds for the code that ``memory_print`` stands for.
+    """
+
+    records: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    """Record id and traits of records, by their prints."""
+    strangers: set[tuple[str, str]] = field(default_factory=set)
+    """Prints of editions that were judged to be two works."""
+    learnt: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    """What a run adds to ``records``."""
+    met: set[tuple[str, str]] = field(default_factory=set)
+    """The strangers a run came by, the known ones too."""
 
 
 def record_id(record: SourceRecord) -> str:
@@ -86,61 +112,155 @@ def dedupe(records: Iterable[SourceRecord], *, apart: frozenset[frozenset[str]] 
 
     ``apart`` holds pairs of record, copy or paper ids that are never merged, as a user decided.
     """
-    editions = _editions(records, frozenset(itertools.chain.from_iterable(apart)))
-    edges, foreign = _judged(editions, _pairs(editions))
+    found = works(((record_print(record), record) for record in records), apart=apart)
+    return found.deduped(found.made)
+
+
+def works(
+    printed: Iterable[tuple[str, SourceRecord]],
+    *,
+    apart: frozenset[frozenset[str]] = frozenset(),
+    memory: Memory | None = None,
+) -> Works:
+    """As ``dedupe``, of records with their prints, but nothing is made of the records of a work until it is asked for."""
+    memory = memory or Memory()
+    editions = _editions(list(printed), frozenset(itertools.chain.from_iterable(apart)), memory)
+    edges, foreign = _judged(editions, memory)
     clusters = _Clusters(editions, apart)
     for (left, right), _ in sorted(edges.items(), key=lambda edge: (-edge[1].strength, edge[0])):
         clusters.join(left, right)
-    papers: list[Paper] = []
-    duplicates: list[Duplicate] = []
-    paper_ids: dict[int, str] = {}
+    groups: dict[str, list[int]] = {}
     for members in clusters.groups():
-        best = max(members, key=lambda index: _richness(editions[index]))
-        paper, rest = _merged([editions[best], *(editions[index] for index in members if index != best)])
-        papers.append(paper)
-        paper_ids.update(dict.fromkeys(members, paper.paper_id))
-        for edition, record in rest:
-            link = _link(edition, editions[best], editions, members)
-            duplicates.append(Duplicate(record.source, edition.record_id, paper.paper_id, link.reasons, link.scores))
-    flags: dict[tuple[str, str], Flag] = {}
-    for (left, right), found in sorted(foreign.items(), key=lambda item: item[0]):
-        one, two = sorted((paper_ids[left], paper_ids[right]))
-        if one != two:
-            flags[one, two] = Flag(one, two, f"abstract may belong to another paper: {found.reasons[0]}", found.scores)
-    return Deduped(
-        papers=tuple(sorted(papers, key=lambda paper: (paper.sources[0], paper.paper_id))),
-        duplicates=tuple(sorted(duplicates, key=lambda item: (item.source, item.record_id))),
-        flags=tuple(flag for _, flag in sorted(flags.items())),
-        records=len(papers) + len(duplicates),
-    )
+        best = max(members, key=lambda index: _richness(editions[index])) if len(members) > 1 else members[0]
+        groups[editions[best].record_id] = [best, *(index for index in members if index != best)]
+    return Works(editions, groups, foreign)
 
 
-def _editions(records: Iterable[SourceRecord], decided: frozenset[str]) -> list[_Edition]:
+class Works:
+    """The works among some records: for each paper its editions, the one it takes its name from first."""
+
+    def __init__(
+        self,
+        editions: Sequence[_Edition],
+        groups: dict[str, list[int]],
+        foreign: dict[tuple[int, int], Judgement],
+    ) -> None:
+        self._editions = editions
+        self._groups = groups
+        self._foreign = foreign
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    @cached_property
+    def made(self) -> dict[str, str]:
+        """By paper id, a print of all a paper is made of: its records and where they stand."""
+        found = {}
+        for paper_id, members in self._groups.items():
+            parts = (
+                f"{e.print} {' '.join(str(r.source) for r in e.records)}"
+                for e in map(self._editions.__getitem__, members)
+            )
+            found[paper_id] = _digest("\n".join((memory_print(), *parts)))
+        return found
+
+    def deduped(self, paper_ids: Collection[str]) -> Deduped:
+        """The papers of ``paper_ids``, and what was merged and flagged in all of the library."""
+        papers = [self._merged(i)[0] for i in paper_ids]
+        duplicates: list[Duplicate] = []
+        for paper_id, members in self._groups.items():
+            if len(members) == 1 and len(self._editions[members[0]].records) == 1:
+                continue
+            for edition, record in self._merged(paper_id)[1]:
+                link = _link(edition, self._editions[members[0]], self._editions, members)
+                duplicates.append(Duplicate(record.source, edition.record_id, paper_id, link.reasons, link.scores))
+        return Deduped(
+            papers=tuple(sorted(papers, key=lambda paper: (paper.sources[0], paper.paper_id))),
+            duplicates=tuple(sorted(duplicates, key=lambda item: (item.source, item.record_id))),
+            flags=self._flags(),
+            records=len(self._groups) + len(duplicates),
+        )
+
+    def _merged(self, paper_id: str) -> tuple[Paper, list[tuple[_Edition, SourceRecord]]]:
+        return _merged([self._editions[index] for index in self._groups[paper_id]])
+
+    def _flags(self) -> tuple[Flag, ...]:
+        homes = {index: paper_id for paper_id, members in self._groups.items() for index in members}
+        flags: dict[tuple[str, str], Flag] = {}
+        for (left, right), found in sorted(self._foreign.items(), key=lambda item: item[0]):
+            one, two = sorted((homes[left], homes[right]))
+            if one != two:
+                reason = f"abstract may belong to another paper: {found.reasons[0]}"
+                flags[one, two] = Flag(one, two, reason, found.scores)
+        return tuple(flag for _, flag in sorted(flags.items()))
+
+
+def _editions(printed: Sequence[tuple[str, SourceRecord]], decided: frozenset[str], memory: Memory) -> list[_Edition]:
     """The records by their words, in the order of their ids, so that nothing after depends on the input's order.
 
     Copies whose ids are in ``decided`` are editions of their own.
     """
-    grouped: dict[str, list[SourceRecord]] = defaultdict(list)
-    words: dict[str, tuple[str, str]] = {}
-    for record in records:
-        title, abstract = fold(record.title), fold(record.abstract)
-        identity = _identify(title, abstract)
-        grouped[identity].append(record)
-        words[identity] = title, abstract
+    fresh = _learn(printed, memory)
+    grouped: dict[str, list[tuple[str, SourceRecord]]] = defaultdict(list)
+    for content, record in printed:
+        grouped[(memory.learnt.get(content) or memory.records[content])[0]].append((content, record))
     for identity in decided & grouped.keys():
-        for record, copy in copy_ids(grouped[identity]):
+        contents = {id(record): content for content, record in grouped[identity]}
+        for record, copy in copy_ids(record for _, record in grouped[identity]):
             if copy in decided:
-                grouped[identity].remove(record)
-                grouped[copy].append(record)
-                words[copy] = words[identity]
+                grouped[identity].remove((contents[id(record)], record))
+                grouped[copy].append((contents[id(record)], record))
         if not grouped[identity]:
             del grouped[identity]
-    ids = sorted(grouped)
     editions = []
-    for identity, shingles in zip(ids, shingle(words[identity][1] for identity in ids), strict=True):
-        group = tuple(sorted(grouped[identity], key=_rank)) if len(grouped[identity]) > 1 else tuple(grouped[identity])
-        editions.append(_Edition(identity, group, facets(group, words[identity][1], shingles)))
+    for identity in sorted(grouped):
+        group = grouped[identity]
+        if len(group) > 1:
+            group = sorted(group, key=lambda item: _rank(item[1]))
+        prints = [content for content, _ in group]
+        bodies = [(memory.learnt.get(content) or memory.records[content])[1] for content in dict.fromkeys(prints)]
+        editions.append(
+            _Edition(
+                identity,
+                tuple(record for _, record in group),
+                prints[0] if len(group) == 1 else _digest(" ".join(prints)),
+                Traits.joined([Traits.load(body) for body in bodies]),
+                fresh.get(prints[0]) if len(group) == 1 else None,
+            )
+        )
     return editions
+
+
+def _learn(printed: Iterable[tuple[str, SourceRecord]], memory: Memory) -> dict[str, Facets]:
+    """Adds to ``memory`` what it does not know of the records; their facets, since they may be needed at once."""
+    new = {content: record for content, record in printed if content not in memory.records}
+    folded = [(fold(record.title), fold(record.abstract)) for record in new.values()]
+    shingles = shingle(abstract for _, abstract in folded)
+    found = [
+        facets((record,), abstract, held)
+        for record, (_, abstract), held in zip(new.values(), folded, shingles, strict=True)
+    ]
+    for content, words, traits in zip(new, folded, Traits.of(found), strict=True):
+        memory.learnt[content] = _identify(*words), traits.dump()
+    return dict(zip(new, found, strict=True))
+
+
+def record_print(record: SourceRecord) -> str:
+    """Equal for equal records, wherever they stand."""
+    fields = (record.abstract, record.title, record.authors, record.venue, record.year, record.keywords)
+    return _digest(repr((*fields, record.doi, record.arxiv, record.url, record.key)))
+
+
+@cache
+def memory_print() -> str:
+    """Stands for the code that papers, and what a ``Memory`` holds, come of: another code, another print."""
+    names = ("dedupe", "facets", "fold", "label", "latex", "names", "records", "shingles", "traits", "works")
+    files = (Path(__file__).with_name(f"{name}.py") for name in names)
+    return _digest("".join(path.read_text("utf-8") for path in files if path.exists()))
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
 def _identify(title: str, abstract: str) -> str:
@@ -156,39 +276,22 @@ def _metadata(record: SourceRecord) -> int:
     return sum(map(bool, fields))
 
 
-def _pairs(editions: Sequence[_Edition]) -> set[tuple[int, int]]:
-    """Index pairs (i < j) that are worth a judgement."""
-    pairs = candidates([edition.facets.shingles for edition in editions], floor=_TEXT_FLOOR)
-    rarity = Counter(word for edition in editions for word in edition.facets.words)
-    pairs.update(_blocked(set(strong_keys(edition.facets)) for edition in editions))
-    words = [edition.facets.words for edition in editions]
-    for left, right in _blocked(set(weak_keys(edition.facets, rarity)) for edition in editions):
-        if likeness(words[left], words[right]) >= _TITLE_FLOOR:
-            pairs.add((left, right))
-    return pairs
-
-
-def _blocked(keys: Iterable[set[str]]) -> Iterator[tuple[int, int]]:
-    """The index pairs that share a key; of a wide block only neighbours, to stay linear."""
-    blocks: dict[str, list[int]] = defaultdict(list)
-    for index, found in enumerate(keys):
-        for key in found:
-            blocks[key].append(index)
-    for block in blocks.values():
-        yield from itertools.combinations(block, 2) if len(block) <= _WIDE_BLOCK else itertools.pairwise(block)
-
-
 def _judged(
-    editions: Sequence[_Edition], pairs: Iterable[tuple[int, int]]
+    editions: Sequence[_Edition], memory: Memory
 ) -> tuple[dict[tuple[int, int], Judgement], dict[tuple[int, int], Judgement]]:
     """The pairs that are one work, and those where one abstract is probably foreign."""
     same, foreign = {}, {}
-    for left, right in pairs:
-        found = judge(editions[left].facets, editions[right].facets)
-        if found.same:
-            same[left, right] = found
-        elif found.foreign:
-            foreign[left, right] = found
+    for left, right in worth_judging([edition.traits for edition in editions]).tolist():
+        prints = editions[left].print, editions[right].print
+        if prints not in memory.strangers:
+            found = judge(editions[left].facets, editions[right].facets)
+            if found.same:
+                same[left, right] = found
+                continue
+            if found.foreign:
+                foreign[left, right] = found
+                continue
+        memory.met.add(prints)
     return same, foreign
 
 

@@ -14,11 +14,13 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 from numpy.typing import NDArray
 
+from rag.distill import static_vectors
 from rag.errors import ModelError
 from rag.fingerprint import fingerprint
 
 Vectors = NDArray[np.float32]
-_BATCH = 32
+_WINDOW = 254  # of a static model that does not say
+_TOKENS = 512
 
 
 class Embedder(BaseEmbedding):
@@ -33,6 +35,9 @@ class Embedder(BaseEmbedding):
     """Tokens of a text the model reads, its two special ones not counted; it cuts the rest in silence."""
     dimension: int
     _model: Any = PrivateAttr()
+    _tokenizer: Any = PrivateAttr()
+    _static: bool = PrivateAttr()
+    _batch: int = PrivateAttr()
     _lock: Any = PrivateAttr()
     _recent: OrderedDict[str, Vectors] = PrivateAttr()
     _recent_tokens: OrderedDict[str, Vectors] = PrivateAttr()
@@ -42,6 +47,8 @@ class Embedder(BaseEmbedding):
         """The model in ``folder``, which the hub is not asked about. Raises ModelError where it cannot be read."""
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from sentence_transformers import SentenceTransformer
+        from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+        from tokenizers import Tokenizer
 
         try:
             model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
@@ -50,7 +57,14 @@ class Embedder(BaseEmbedding):
                 f"{folder} cannot be loaded as an embedding model ({type(error).__name__}: {error}); "
                 "run 'citewell models verify' or set 'embedder' to a sentence-transformers model"
             ) from error
-        window = int(model.max_seq_length or 512) - 2
+        tokenizer = Tokenizer.from_str(getattr(model.tokenizer, "backend_tokenizer", model.tokenizer).to_str())
+        static = isinstance(model[0], StaticEmbedding)
+        if static:  # reads on for ever, unless its tokenizer says otherwise
+            window = int((tokenizer.truncation or {"max_length": _WINDOW})["max_length"])
+        else:
+            window = int(model.max_seq_length or 512) - 2
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
         dimension = model.get_embedding_dimension()
         embedder = cls(
             model_name=folder.name,
@@ -58,8 +72,36 @@ class Embedder(BaseEmbedding):
             window=window,
             dimension=int(dimension or 0),
         )
-        embedder._model = model
+        embedder._model, embedder._tokenizer = model, tokenizer
+        embedder._static, embedder._batch = static, 512 if static else 32
         return embedder
+
+    def distill(self, folder: Path) -> None:
+        """Writes a static model of the same vocabulary and window into ``folder``, for ``load``; see rag.distill.
+
+        The same bytes come of the same model. Raises ModelError for a model that cannot be distilled.
+        """
+        from sentence_transformers import SentenceTransformer
+        from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+        from tokenizers import Tokenizer
+
+        if self._static:
+            raise ModelError(f"{self.model_name} cannot be distilled: it is static already")
+        frame = self._tokenizer.encode("").ids
+        if len(frame) != 2:
+            raise ModelError(f"{self.model_name} cannot be distilled: its texts are not framed by two special tokens")
+        size = self._tokenizer.get_vocab_size()
+        rows = []
+        for at in range(0, size, _TOKENS):
+            framed = [[frame[0], token, frame[1]] for token in range(at, min(size, at + _TOKENS))]
+            found = self._model(dict(self._model.tokenizer.pad({"input_ids": framed}, return_tensors="pt")))
+            rows.append(found["token_embeddings"].mean(dim=1).detach().numpy())
+        vectors = static_vectors(np.concatenate(rows), [self._tokenizer.id_to_token(i) for i in range(size)])
+        tokenizer = Tokenizer.from_str(self._tokenizer.to_str())
+        tokenizer.enable_truncation(self.window)
+        SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_weights=vectors)], device="cpu").save(
+            str(folder), create_model_card=False
+        )
 
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
@@ -74,11 +116,11 @@ class Embedder(BaseEmbedding):
         """
         out = np.empty((len(texts), self.dimension), dtype=np.float32)
         done = 0
-        for batch in _batches(texts):
+        for batch in _batches(texts, self._batch):
             with self._lock:
                 out[batch] = self._model.encode(
                     [texts[i] for i in batch],
-                    batch_size=_BATCH,
+                    batch_size=self._batch,
                     normalize_embeddings=True,
                     convert_to_numpy=True,
                     show_progress_bar=False,
@@ -95,13 +137,15 @@ class Embedder(BaseEmbedding):
 
         Token lists are empty where the model has no vectors of tokens in their context.
         """
-        out = np.empty((len(texts), self.dimension), dtype=np.float32)
         tokens: list[Vectors] = [np.empty((0, self.dimension), dtype=np.float32)] * len(texts)
+        if self._static:
+            return self.encode(texts, on_batch=on_batch), tokens
+        out = np.empty((len(texts), self.dimension), dtype=np.float32)
         done = 0
-        for batch in _batches(texts):
+        for batch in _batches(texts, self._batch):
             with self._lock:
                 read = self._model.encode(
-                    [texts[i] for i in batch], batch_size=_BATCH, output_value=None, show_progress_bar=False
+                    [texts[i] for i in batch], batch_size=self._batch, output_value=None, show_progress_bar=False
                 )
             for i, item in zip(batch, read, strict=True):
                 out[i] = _unit(item["sentence_embedding"].float().numpy())
@@ -144,15 +188,11 @@ class Embedder(BaseEmbedding):
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, special ones not counted."""
-        encoded = self._model.tokenizer(list(texts), add_special_tokens=False, truncation=False, verbose=False)
-        return [len(ids) for ids in encoded["input_ids"]]
+        return [len(e) for e in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """Character spans of the tokens of ``text``, special ones not counted."""
-        encoded = self._model.tokenizer(
-            text, add_special_tokens=False, truncation=False, return_offsets_mapping=True, verbose=False
-        )
-        return [(int(a), int(b)) for a, b in encoded["offset_mapping"]]
+        return [(int(a), int(b)) for a, b in self._tokenizer.encode(text, add_special_tokens=False).offsets]
 
     def _get_query_embedding(self, query: str) -> list[float]:
         return self.remember([query])[0].tolist()  # type: ignore[no-any-return]
@@ -167,11 +207,11 @@ class Embedder(BaseEmbedding):
         return self.encode(texts).tolist()  # type: ignore[no-any-return]
 
 
-def _batches(texts: Sequence[str]) -> Iterator[list[int]]:
-    """Positions of ``texts`` in batches; texts of about one length pad each other little."""
+def _batches(texts: Sequence[str], size: int) -> Iterator[list[int]]:
+    """Positions of ``texts`` in batches of ``size``; texts of about one length pad each other little."""
     order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), i))
-    for at in range(0, len(order), _BATCH):
-        yield order[at : at + _BATCH]
+    for at in range(0, len(order), size):
+        yield order[at : at + size]
 
 
 def _unit(rows: Vectors) -> Vectors:

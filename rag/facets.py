@@ -106,13 +106,6 @@ def strong_keys(one: Facets) -> Iterator[str]:
             yield f"title {' '.join(sorted({_stem(word) for word in one.tail.split() if word not in _STOP}))}"
 
 
-def weak_keys(one: Facets, rarity: Counter[str]) -> Iterator[str]:
-    """An author with one of the title's three rarest words: shared even where the abstract was written anew."""
-    telling = sorted(one.words, key=lambda word: (rarity[word], word))[:3]
-    for family in sorted({family for family, _ in one.authors})[:12]:
-        yield from (f"{family} {word}" for word in telling)
-
-
 def _core(title: str) -> str:
     title = plain(title)
     core = _STATUS.sub("", title)

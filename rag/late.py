@@ -48,10 +48,11 @@ class TokenStore:
         with self._lock:
             self._db.close()
 
-    def ids(self) -> set[str]:
-        """All ids held."""
+    def held(self, ids: Sequence[str]) -> set[str]:
+        """Those of ``ids`` that are held."""
         with self._lock, self._said("read"):
-            return {row[0] for row in self._db.execute("SELECT chunk_id FROM tokens")}
+            known = "SELECT 1 FROM tokens WHERE chunk_id = ?"
+            return {i for i in ids if self._db.execute(known, (i,)).fetchone()}
 
     def write(self, ids: Sequence[str], tokens: Sequence[Vectors]) -> None:
         """Keeps ``tokens[i]``, (t_i, d) float32 unit rows or none, under ``ids[i]``; what was there is replaced.

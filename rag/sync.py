@@ -10,26 +10,26 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from rag import chunk, lexical, readers
-from rag.catalogue import Catalogue, SourceFile, body_of
+from rag import chunk, lexical
+from rag.catalogue import Catalogue
+from rag.changes import Changes, changes
 from rag.chunk import chunk_papers, embedded_text
-from rag.dedupe import Deduped, dedupe
 from rag.errors import IndexStateError, SourceError
 from rag.late import TokenStore
 from rag.lexical import LexicalIndex
 from rag.records import Chunk, Paper, Skipped, Source, SourceRecord, Split
-from rag.splits import apart, audit, carried, with_split, without_split
+from rag.sources import Sources, look, storable
+from rag.splits import carried, with_split, without_split
 
 if TYPE_CHECKING:
     from rag.embed import Embedder
@@ -65,16 +65,6 @@ class Report:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """The state of the sources now: the files, and the records of those that changed."""
-
-    roots: list[str]
-    files: list[SourceFile]
-    fresh: dict[str, list[SourceRecord | Skipped]]
-    gone: list[str]
-
-
 def sync(
     folder: Path,
     paths: Sequence[Path],
@@ -97,8 +87,8 @@ def sync(
     for path in paths:
         if not path.exists():
             raise SourceError(f"{path}: no such file or folder; name a file or a folder of abstracts")
-        if _storable(str(path)) != str(path):
-            raise SourceError(f"{_storable(str(path))}: the name is not written in UTF-8; rename it")
+        if storable(str(path)) != str(path):
+            raise SourceError(f"{storable(str(path))}: the name is not written in UTF-8; rename it")
     if dry_run and not (folder / CATALOGUE).is_file():
         nothing = Catalogue(Path(":memory:"))
         return _Sync(folder, nothing, load_embedder, embedder_print, on_progress, started).run(paths, rebuild, dry_run)
@@ -195,7 +185,7 @@ class _Sync:
 
     def run(self, paths: Sequence[Path], rebuild: bool, dry_run: bool) -> Report:
         meta = self._catalogue.meta()
-        read = self._read(paths, rebuild)
+        read = look(self._catalogue, paths, rebuild=rebuild, on_progress=self._on_progress)
         in_force = (meta.get("embedder"), meta.get("chunker"), meta.get("words"))
         wanted = (self._embedder_print, chunk.VERSION, lexical.VERSION)
         if not rebuild and in_force == wanted and not read.fresh and not read.gone and self._complete(meta):
@@ -210,10 +200,10 @@ class _Sync:
         """The library as its records are, under other decisions of its user."""
         meta = self._catalogue.meta()
         require_finished(self._folder.name, meta)
-        read = _Read(self._catalogue.roots(), list(self._catalogue.files().values()), {}, [])
+        read = Sources(self._catalogue.roots(), list(self._catalogue.files().values()), {}, [])
         return self._bring(read, meta, splits)
 
-    def _carried(self, read: _Read) -> list[Split]:
+    def _carried(self, read: Sources) -> list[Split]:
         """The user's decisions, also for the records that were edited."""
         splits = self._catalogue.splits()
         if not splits:
@@ -224,7 +214,7 @@ class _Sync:
 
     def _bring(
         self,
-        read: _Read,
+        read: Sources,
         meta: dict[str, str],
         splits: list[Split],
         *,
@@ -234,26 +224,19 @@ class _Sync:
         """Brings the library to the state of ``read`` and ``splits``."""
         wanted = (self._embedder_print, chunk.VERSION, lexical.VERSION)
         in_force = (meta.get("embedder"), meta.get("chunker"), meta.get("words"))
-        old = self._catalogue.paper_bodies()
         complete = self._complete(meta)
-        entries = {f.path: read.fresh.get(f.path) or self._catalogue.records(f.path) for f in read.files}
-        records = [r for rows in entries.values() for r in rows if isinstance(r, SourceRecord)]
-        skipped = [r for rows in entries.values() for r in rows if isinstance(r, Skipped)]
+        entries = read.entries(self._catalogue)
+        records = [(p, r) for rows in entries.values() for p, r in rows if isinstance(r, SourceRecord)]
+        skipped = [r for rows in entries.values() for _, r in rows if isinstance(r, Skipped)]
         if not records:
             reasons = "; ".join(f"{s.file}: {s.reason}" for s in skipped[:3]) or "no files"
             raise SourceError(
                 f"no paper in {', '.join(read.roots) or 'the sources'} ({reasons}); "
                 "name a file or folder that holds abstracts"
             )
-        unique = dedupe(records, apart=apart(splits))
-        new = {p.paper_id: p for p in unique.papers}
-        bodies = {i: body_of(p) for i, p in new.items()}
-        gone = old.keys() - new.keys()
-        fresh = [p for i, p in new.items() if i not in old]
-        altered = [p for i, p in new.items() if i in old and old[i] != bodies[i]]
-        added, changed, removed = _pair_up(fresh, self._catalogue.papers(sorted(gone)))
-        changed += len(altered)
-        counts = (len(new), len(unique.duplicates), skipped, added, changed, removed, len(new) - added - changed)
+        found = changes(self._catalogue, records, splits, rebuild=rebuild)
+        unchanged = found.count - found.added - found.changed
+        counts = (found.count, found.duplicates, skipped, found.added, found.changed, found.removed, unchanged)
         if dry_run:
             return self._report(*counts, 0)
 
@@ -267,7 +250,7 @@ class _Sync:
         elif (held := meta.get("collection", "")).startswith(f"{name}-"):
             name = held
         again = rebuild or in_force[:2] != wanted[:2] or not complete
-        to_chunk = list(new.values()) if again else [*fresh, *altered]
+        to_chunk = self._all(found) if again else [*found.fresh, *found.altered]
         chunks = list(
             chunk_papers(
                 to_chunk,
@@ -288,19 +271,18 @@ class _Sync:
         collection = store.collection(name)
         with contextlib.closing(TokenStore(tokens_of(self._folder, name))) as tokens:
             embedded = self._embed(embedder, collection, tokens, chunks)
-        words = self._write_words(list(new.values()), bodies, meta, generation if rebuild else "")
+        words = self._write_words(found, meta, generation if rebuild else "")
         with self._catalogue.transaction():
             for path in read.gone:
                 self._catalogue.remove_file(path)
             for file in read.files:
                 self._catalogue.write_file(file)
             for path, rows in read.fresh.items():
-                self._catalogue.write_records(path, rows)
+                self._catalogue.write_records(path, rows, [p for p, _ in entries[path]])
             self._catalogue.write_roots(read.roots)
-            self._catalogue.write_papers([*fresh, *altered], remove=gone)
-            self._catalogue.write_chunks(chunks, of=[*gone, *(p.paper_id for p in to_chunk)])
+            found.write(self._catalogue)
+            self._catalogue.write_chunks(chunks, of=[*found.gone, *(p.paper_id for p in to_chunk)])
             self._catalogue.write_splits(splits)
-            self._catalogue.write_merges([*_audit(unique), *audit(splits, unique)])
             self._catalogue.write_meta(
                 {
                     "embedder": embedder.fingerprint,
@@ -309,13 +291,16 @@ class _Sync:
                     "words": lexical.VERSION,
                     "collection": name,
                     "lexical": words,
-                    "corpus": _print(bodies),
+                    "corpus": found.corpus,
                     "generation": generation,
-                    "duplicates": str(len(unique.duplicates)),
+                    "duplicates": str(found.duplicates),
                 }
             )
         self._clean(store, name, words)
         return self._report(*counts, embedded)
+
+    def _all(self, found: Changes) -> list[Paper]:
+        return [*found.papers.values(), *self._catalogue.papers(found.rest)]
 
     def _complete(self, meta: dict[str, str]) -> bool:
         return (
@@ -325,46 +310,9 @@ class _Sync:
             and tokens_of(self._folder, meta["collection"]).is_file()
         )
 
-    def _read(self, paths: Sequence[Path], rebuild: bool) -> _Read:
-        known_files = self._catalogue.files()
-        roots = {str(p.absolute()): p.absolute() for p in paths}
-        for root in self._catalogue.roots():
-            path = Path(root)
-            # a source that was deleted goes; one whose whole disk is away stays as it was read
-            if path.exists() or not path.parent.exists():
-                roots.setdefault(root, path)
-        found: dict[str, SourceFile] = {}
-        fresh: dict[str, list[SourceRecord | Skipped]] = {}
-        listed = []
-        for root, path in sorted(roots.items()):
-            if path.exists():
-                listed += [(root, file, _storable(name)) for file, name in readers.files(path)]
-            else:
-                found.update({f.path: f for f in known_files.values() if f.root == root})
-        for at, (root, file, name) in enumerate(listed):
-            self._on_progress("read", at, len(listed))
-            key = _storable(str(file))
-            if key in found:
-                continue  # a file named by itself and through its folder is one file
-            stat = file.stat()
-            known = known_files.get(key)
-            if (
-                not rebuild
-                and known
-                and (known.size, known.mtime_ns, known.name) == (stat.st_size, stat.st_mtime_ns, name)
-            ):
-                found[key] = known
-                continue
-            sha = _sha256(file)
-            found[key] = SourceFile(key, root, name, stat.st_size, stat.st_mtime_ns, sha)
-            if rebuild or not known or known.sha256 != sha or known.name != name:
-                fresh[key] = list(readers.read_file(file, name))
-        self._on_progress("read", len(listed), len(listed))
-        gone = [path for path in known_files if path not in found]
-        return _Read(sorted(roots), [found[key] for key in sorted(found)], fresh, gone)
-
     def _embed(self, embedder: Embedder, collection: Collection, tokens: TokenStore, chunks: Sequence[Chunk]) -> int:
-        held = collection.ids() & tokens.ids()
+        ids = [c.chunk_id for c in chunks]
+        held = collection.held(ids) & tokens.held(ids)
         todo = [c for c in chunks if c.chunk_id not in held]
         for at in range(0, len(todo), _EMBED_BATCH):
             part = todo[at : at + _EMBED_BATCH]
@@ -377,15 +325,24 @@ class _Sync:
             collection.upsert([c.chunk_id for c in part], vectors, [c.text for c in part], [c.paper_id for c in part])
         return len(todo)
 
-    def _write_words(self, papers: list[Paper], bodies: dict[str, str], meta: dict[str, str], suffix: str) -> str:
-        name = f"words-{lexical.VERSION}-{_print(bodies)}"
+    def _write_words(self, found: Changes, meta: dict[str, str], suffix: str) -> str:
+        name = f"words-{lexical.VERSION}-{found.corpus}"
         if suffix:  # beside the index in force, which may be the damaged one
             name = f"{name}-{suffix}"
         elif (held := meta.get("lexical", "")).startswith(f"{name}-"):
             name = held
         if not (self._folder / name).is_dir():
-            LexicalIndex.build(papers).save(self._folder / name)
+            self._words(found, meta, anew=bool(suffix)).save(self._folder / name)
         return name
+
+    def _words(self, found: Changes, meta: dict[str, str], *, anew: bool) -> LexicalIndex:
+        """The word index of all papers: the one in force with what changed, where there is one."""
+        if not anew and meta.get("words") == lexical.VERSION:
+            written = [*found.fresh, *found.altered]
+            with contextlib.suppress(IndexStateError):
+                held = LexicalIndex.load(self._folder / meta["lexical"])
+                return held.updated(without={*found.gone, *(p.paper_id for p in written)}, papers=written)
+        return LexicalIndex.build(self._all(found))
 
     def _clean(self, store: VectorStore, collection: str, words: str) -> None:
         """Removes what no state in force needs. Vectors without a chunk stay until they are a fifth of all."""
@@ -401,9 +358,8 @@ class _Sync:
                 with contextlib.suppress(OSError):  # another process may be reading it still
                     path.unlink()
         held = store.collection(collection)
-        known = self._catalogue.papers_of_chunks()
-        if len(held) > 1.2 * len(known):
-            gone = held.ids() - known.keys()
+        if len(held) > 1.2 * self._catalogue.count_chunks():
+            gone = held.ids() - self._catalogue.papers_of_chunks().keys()
             held.delete(gone)
             with contextlib.closing(TokenStore(tokens)) as store_of_tokens:
                 store_of_tokens.delete(gone)
@@ -431,46 +387,3 @@ class _Sync:
             embedded=embedded,
             seconds=round(time.monotonic() - self._started, 3),
         )
-
-
-def _audit(unique: Deduped) -> list[dict[str, object]]:
-    """Each record that was merged into a paper, and each pair of papers that share an abstract, with the reasons."""
-    merges: list[dict[str, object]] = [{"kind": "merge", **asdict(d)} for d in unique.duplicates]
-    return merges + [{"kind": "flag", **asdict(f)} for f in unique.flags]
-
-
-def _pair_up(fresh: Sequence[Paper], gone: Sequence[Paper]) -> tuple[int, int, int]:
-    """Numbers added, changed, removed: a new paper at the place, or with the title, of one that went is a change."""
-    marks: dict[object, set[str]] = {}
-    for paper in gone:
-        for mark in _marks(paper):
-            marks.setdefault(mark, set()).add(paper.paper_id)
-    used: set[str] = set()
-    for paper in fresh:
-        candidates = {i for mark in _marks(paper) for i in marks.get(mark, ())} - used
-        if candidates:
-            used.add(min(candidates))
-    return len(fresh) - len(used), len(used), len(gone) - len(used)
-
-
-def _marks(paper: Paper) -> list[object]:
-    titled: list[object] = [paper.title.casefold()] if paper.title else []
-    keyed: list[object] = [("key", paper.key)] if paper.key else []
-    return [*paper.sources, *titled, *keyed]
-
-
-def _print(bodies: dict[str, str]) -> str:
-    digest = hashlib.sha256()
-    for paper_id in sorted(bodies):
-        digest.update(f"{paper_id}\x1f{bodies[paper_id]}\x1e".encode())
-    return digest.hexdigest()[:12]
-
-
-def _storable(name: str) -> str:
-    r"""A file name that is not UTF-8, from an old archive perhaps, with ``\udcXX`` for its bytes."""
-    return name.encode("utf-8", "backslashreplace").decode()
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

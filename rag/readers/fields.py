@@ -46,6 +46,7 @@ _DOI = re.compile(r"(?i)^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)")
 
 
 @lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # files repeat their fields
 def field_name(name: str) -> str:
     """A field's name without case, blanks and signs: "Author Keywords" -> "authorkeywords"."""
     return re.sub(r"[\W_]+", "", name.casefold())
@@ -83,7 +84,7 @@ def to_record(fields: Mapping[str, object], source: Source) -> SourceRecord:
 
 def authors(value: object) -> Iterator[str]:
     """The names in a list or string of authors, "Given Family" or "Family, Given" as they stand."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         if name := _person(value):
             yield line(name)
     elif isinstance(value, list | tuple):
@@ -131,14 +132,14 @@ def _person(value: Mapping[object, object]) -> str:
 
 def _flat(fields: Mapping[str, object]) -> dict[str, object]:
     values: dict[str, object] = {}
-    if not isinstance(fields, Mapping):
+    if not isinstance(fields, dict):
         return values
     nested = []
     for name, value in fields.items():
         short = field_name(str(name))
-        if isinstance(value, Mapping) and "value" in value:
+        if isinstance(value, dict) and "value" in value:
             value = value["value"]
-        if short in ("content", "metadata") and isinstance(value, Mapping):
+        if short in ("content", "metadata") and isinstance(value, dict):
             nested.append(value)
         elif _filled(value):
             values.setdefault(short, value)
@@ -155,19 +156,19 @@ def _filled(value: object) -> bool:
 def _string(value: object) -> str:
     if isinstance(value, list | tuple):
         return " ".join(_string(item) for item in value)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return _string(next((item for item in value.values() if isinstance(item, str)), ""))
     return "" if value is None or isinstance(value, bool) else str(value)
 
 
 def _venue(value: object) -> str:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return _string(value.get("name", ""))
     return _string(value)
 
 
 def _year(value: object) -> int | None:
-    if isinstance(value, Mapping):  # CSL: {"date-parts": [[2024, 5]]}
+    if isinstance(value, dict):  # CSL: {"date-parts": [[2024, 5]]}
         value = value.get("date-parts", "")
     match = _YEAR.search(str(value))
     return int(match[1]) if match else None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.catalogue import Catalogue, SourceFile, body_of
+from rag.catalogue import Catalogue, SourceFile
 from rag.errors import IndexStateError
 from rag.records import Chunk, Paper, Skipped, Source, SourceRecord
 
@@ -67,7 +67,6 @@ def test_what_is_written_is_there_when_it_is_opened_again(catalogue: Catalogue) 
     assert again.records(file.path) == records
     assert again.skipped() == [records[1], records[3]]
     assert again.papers() == [papers[1], papers[0]]
-    assert again.paper_bodies() == {p.paper_id: body_of(p) for p in papers}
     assert again.chunks() == {"c1": ("p1", 0, 5), "c2": ("p2", 0, 5)}
     assert again.papers_of_chunks() == {"c1": "p1", "c2": "p2"}
     assert again.merges() == [merge]

@@ -46,7 +46,7 @@ def test_four_bits_a_component_keep_every_score_close_to_the_exact_one(
     for i, rows in zip(ids, tokens, strict=True):
         if len(rows):
             assert scores[i] == pytest.approx(maxsim(question, rows), abs=0.12)
-    assert store.ids() == set(ids)
+    assert store.held([*ids, "nobody"]) == set(ids)
     store.close()
 
 
@@ -58,7 +58,7 @@ def test_what_is_written_again_is_replaced_and_what_is_deleted_is_gone(tmp_path:
     scores = store.scores(one, ["a", "b"])
     assert scores["a"] == scores["b"]
     store.delete(["a", "never there"])
-    assert store.ids() == {"b"}
+    assert store.held(["a", "b", "c"]) == {"b"}
     store.close()
 
 

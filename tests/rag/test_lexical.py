@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rag.errors import IndexStateError
 from rag.lexical import LexicalIndex, terms
@@ -62,6 +64,34 @@ def test_rarer_terms_weigh_more(index: LexicalIndex) -> None:
 def test_no_score_exceeds_the_sum_of_the_idfs(index: LexicalIndex) -> None:
     for question in ("graphs graphs speech", "pruned trees", "codecs"):
         assert index.scores(terms(question)).max() <= sum(map(index.idf, terms(question)))
+
+
+ABSTRACTS = st.lists(st.sampled_from(["graph", "graphs", "speech", "the", "tree", "codec", "图检索"]), max_size=5).map(
+    " ".join
+)
+LIBRARIES = st.dictionaries(st.sampled_from("abcdefg"), ABSTRACTS, max_size=7)
+
+
+@given(LIBRARIES, LIBRARIES)
+def test_an_updated_index_scores_as_a_new_one(before: dict[str, str], after: dict[str, str]) -> None:
+    held = {i: text for i, text in after.items() if before.get(i) == text}
+    index = LexicalIndex.build(Paper(i, i, text) for i, text in before.items()).updated(
+        without=before.keys() - held.keys(),
+        papers=[Paper(i, i, text) for i, text in after.items() if i not in held],
+    )
+    new = LexicalIndex.build(Paper(i, i, text) for i, text in after.items())
+    for question in (["graph", "speech", "graph"], ["tree"], ["图检索", "codec"], ["zebra"]):
+        scores = dict(zip(index.paper_ids, index.scores(question).tolist(), strict=True))
+        assert scores == dict(zip(new.paper_ids, new.scores(question).tolist(), strict=True))
+        assert [index.idf(t) for t in question] == [new.idf(t) for t in question]
+
+
+def test_an_updated_index_is_saved_like_any_other(index: LexicalIndex, tmp_path: Path) -> None:
+    updated = index.updated(without={"b"}, papers=[Paper("d", "D", "Zebras and graphs.")])
+    updated.save(tmp_path / "words")
+    loaded = LexicalIndex.load(tmp_path / "words")
+    assert loaded.paper_ids == ("a", "c", "d")
+    assert loaded.scores(["zebra", "graph"]).tolist() == updated.scores(["zebra", "graph"]).tolist()
 
 
 def test_a_saved_index_scores_as_the_one_it_was(index: LexicalIndex, tmp_path: Path) -> None:

@@ -430,7 +430,8 @@ def test_a_hub_name_leads_nowhere_else(tmp_path: Path) -> None:
 def test_list_models_tells_what_is_here(parts_model: Network, tmp_path: Path) -> None:
     path = resolve("Tiny", cache=tmp_path, fetchers=parts_model.fetchers)
     states = {state.name: state for state in list_models(tmp_path)}
-    assert list(states) == list(REGISTRY)
+    assert list(states) == [*REGISTRY, "fast"]
+    assert not states["fast"].present
     assert states["Tiny"] == models.ModelState("Tiny", "llm", len(WHOLE), "MIT", "", True, path)
     assert not states["all-MiniLM-L6-v2"].present
 

@@ -70,12 +70,12 @@ def test_the_same_words_at_two_places_become_two_papers_and_one_again(
     index, keep, folder, sources, fake, place
 ) -> None:  # type: ignore[no-untyped-def]
     index(sources)
-    whole, fake.calls = Catalogue(folder / CATALOGUE).paper_bodies(), []
+    whole, fake.calls = Catalogue(folder / CATALOGUE).papers(), []
     assert keep(place, apart=True) == [splits.place_of(place)]
     assert places(folder) == APART
     assert fake.encoded == [TREES]  # what changed, nothing else
     assert keep(place, apart=False) == [Source("one.txt", 2), Source("two.txt", 1)]
-    assert Catalogue(folder / CATALOGUE).paper_bodies() == whole
+    assert Catalogue(folder / CATALOGUE).papers() == whole
     assert decisions(folder) == []
 
 

@@ -243,7 +243,7 @@ def test_a_part_that_was_deleted_is_made_anew(run, folder: Path, fake, sources: 
     assert sorted(found(folder, fake, "a codec for speech")) == sorted([GRAPHS, TREES, SOUNDS])
 
 
-@pytest.mark.parametrize("damaged", ["vectors/chroma.sqlite3", "words-*/data.csc.index.npy"])
+@pytest.mark.parametrize("damaged", ["vectors/chroma.sqlite3", "words-*/rows.npy"])
 def test_a_part_that_was_damaged_is_named_and_mended_by_a_rebuild(
     run, folder: Path, fake, sources: Path, damaged: str
 ) -> None:

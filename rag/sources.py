@@ -1,0 +1,79 @@
+"""The files a library is a copy of: which there are now, and what was read from those that changed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag import readers
+from rag.catalogue import Catalogue, SourceFile
+from rag.dedupe import record_print
+from rag.records import Skipped, SourceRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The state of the sources now: the files, and the records of those that changed."""
+
+    roots: list[str]
+    files: list[SourceFile]
+    fresh: dict[str, list[SourceRecord | Skipped]]
+    gone: list[str]
+
+    def entries(self, catalogue: Catalogue) -> dict[str, list[tuple[str, SourceRecord | Skipped]]]:
+        """By path, what each file holds, read now or earlier; a record with its print, what was skipped with none."""
+        found = {}
+        for file in self.files:
+            held = [("", r) for r in self.fresh.get(file.path, ())] or catalogue.printed(file.path)
+            found[file.path] = [(p or record_print(r) if isinstance(r, SourceRecord) else "", r) for p, r in held]
+        return found
+
+
+def look(
+    catalogue: Catalogue, paths: Sequence[Path], *, rebuild: bool, on_progress: Callable[[str, int, int], None]
+) -> Sources:
+    """The sources that ``catalogue`` has, and ``paths``, as they are now; with ``rebuild`` every file is read anew."""
+    known_files = catalogue.files()
+    roots = {str(p.absolute()): p.absolute() for p in paths}
+    for root in catalogue.roots():
+        path = Path(root)
+        # a source that was deleted goes; one whose whole disk is away stays as it was read
+        if path.exists() or not path.parent.exists():
+            roots.setdefault(root, path)
+    found: dict[str, SourceFile] = {}
+    fresh: dict[str, list[SourceRecord | Skipped]] = {}
+    listed = []
+    for root, path in sorted(roots.items()):
+        if path.exists():
+            listed += [(root, file, storable(name)) for file, name in readers.files(path)]
+        else:
+            found.update({f.path: f for f in known_files.values() if f.root == root})
+    for at, (root, file, name) in enumerate(listed):
+        on_progress("read", at, len(listed))
+        key = storable(str(file))
+        if key in found:
+            continue  # a file named by itself and through its folder is one file
+        stat = file.stat()
+        known = known_files.get(key)
+        if not rebuild and known and (known.size, known.mtime_ns, known.name) == (stat.st_size, stat.st_mtime_ns, name):
+            found[key] = known
+            continue
+        sha = _sha256(file)
+        found[key] = SourceFile(key, root, name, stat.st_size, stat.st_mtime_ns, sha)
+        if rebuild or not known or known.sha256 != sha or known.name != name:
+            fresh[key] = list(readers.read_file(file, name))
+    on_progress("read", len(listed), len(listed))
+    gone = [path for path in known_files if path not in found]
+    return Sources(sorted(roots), [found[key] for key in sorted(found)], fresh, gone)
+
+
+def storable(name: str) -> str:
+    r"""A file name that is not UTF-8, from an old archive perhaps, with ``\udcXX`` for its bytes."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
