@@ -121,9 +121,11 @@ class _Timed:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._embedder, name)
 
-    def encode(self, texts: Sequence[str], *, on_batch: Callable[[int], None] | None = None) -> Vectors:
+    def read(
+        self, texts: Sequence[str], *, on_batch: Callable[[int], None] | None = None
+    ) -> tuple[Vectors, list[Vectors]]:
         started = time.perf_counter()
-        found = self._embedder.encode(texts, on_batch=on_batch)
+        found = self._embedder.read(texts, on_batch=on_batch)
         self.seconds += time.perf_counter() - started
         return found
 
@@ -144,7 +146,7 @@ def _index(config: Config, source: Path, queries: int) -> Json:
 
     first, seconds = run()
     embedding = timed.seconds
-    disk = {part: _bytes(folder.glob(part)) for part in ("catalogue.*", "vectors", "words-*")}
+    disk = {part: _bytes(folder.glob(part)) for part in ("catalogue.*", "vectors", "words-*", "tokens-*")}
     records = [r for r in readers.read_file(source, source.name) if isinstance(r, SourceRecord)]
     middle = len(records) // 2
     records[middle] = replace(records[middle], abstract=f"{records[middle].abstract} {_MARK}")
@@ -175,7 +177,7 @@ def _against_bare(embedder: Embedder, texts: Sequence[str], *, rounds: int = 8, 
         for who in ("ours", "bare") if at % 2 else ("bare", "ours"):
             started = time.perf_counter()
             if who == "ours":
-                embedder.encode(part)
+                embedder.read(part)
             else:
                 bare.encode(part, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
             times[who] = time.perf_counter() - started
@@ -201,7 +203,7 @@ def _search(config: Config, source: Path, queries: int) -> Json:
     times, embedding = [], []
     for question in sample:
         started = time.perf_counter()
-        embedder.remember([question])
+        embedder.questions([question])
         embedding.append(1000 * (time.perf_counter() - started))
         retriever.search(question)
         times.append(1000 * (time.perf_counter() - started))
@@ -255,7 +257,8 @@ def _recall(library: Library, questions: Sequence[str]) -> float:
         cosines = vectors @ vector
         # passages as near as the tenth are as right as it
         least = np.partition(cosines, max(0, len(cosines) - 10))[max(0, len(cosines) - 10)] - 1e-6
-        right = [chunk_id for chunk_id, _ in near[:10] if chunk_id in position and cosines[position[chunk_id]] >= least]
+        known = [position[chunk_id] for chunk_id, _ in near if chunk_id in position][:10]
+        right = [i for i in known if cosines[i] >= least]
         shares.append(len(right) / min(10, len(ids)))
     return round(float(np.mean(shares)), 4)
 

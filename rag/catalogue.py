@@ -250,7 +250,7 @@ class Catalogue:
 
     def strangers(self) -> set[tuple[str, str]]:
         """Pairs of editions that were judged to be two works, for ``rag.dedupe``."""
-        return set(self._all("SELECT one, two FROM strangers"))  # type: ignore[arg-type]
+        return set(self._all("SELECT one, two FROM strangers"))
 
     def write_strangers(self, strangers: Iterable[tuple[str, str]], *, remove: Iterable[tuple[str, str]]) -> None:
         with self._lock:

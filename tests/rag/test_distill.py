@@ -54,7 +54,7 @@ def test_the_fast_embedder_is_made_once_and_loads_like_any_other(
     monkeypatch.setattr(Embedder, "distill", None)  # not called again
     assert resolve("fast", cache=cache, progress=False) == folder
     fast, slow = Embedder.load(folder), Embedder.load(teacher)
-    assert (fast.window, slow.window, fast.dimension) == (30, 30, 14)  # 16 but for the common two
+    assert (fast.window, slow.window, fast.dimension) == (30, 30, 16)
     vectors = fast.encode(["graph tree", "tree graph", "speech codec loss"])
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
     assert np.allclose(vectors[0], vectors[1], atol=1e-6)  # a mean has no order
@@ -105,7 +105,7 @@ def test_rare_tokens_weigh_more_and_special_ones_nothing() -> None:
     vectors = rng.normal(size=(300, 8)).astype(np.float32)
     tokens = ["[CLS]", "[unused1]", *(f"w{i}" for i in range(298))]
     found = static_vectors(vectors, tokens)
-    assert (found.shape, found.dtype) == ((300, 6), np.dtype(np.float32))
+    assert (found.shape, found.dtype) == ((300, 8), np.dtype(np.float32))
     assert not found[:2].any()
     lengths = np.linalg.norm(found, axis=1)
     assert lengths[2:52].mean() < lengths[-50:].mean()
