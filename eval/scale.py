@@ -42,6 +42,7 @@ SIZES = (1_000, 10_000, sys.maxsize)
 _SAMPLE = 200
 _SEED = 11
 _BATCH = 100
+_ROUNDS = 8
 _MARK = "It holds for one paper more."
 
 
@@ -166,12 +167,12 @@ def _index(config: Config, source: Path, queries: int) -> Json:
     }
 
 
-def _against_bare(embedder: Embedder, texts: Sequence[str], *, rounds: int = 8, size: int = 128) -> float:
-    """Our rate over the bare model's on the same texts, in turns: the median of ``rounds``."""
+def _against_bare(embedder: Embedder, texts: Sequence[str], *, size: int = 128) -> float:
+    """Our rate over the bare model's on the same texts, in turns: the median of several."""
     bare = embedder._model  # what Embedder.load made, asked without us
     rng = random.Random(_SEED)
     ratios = []
-    for at in range(rounds):
+    for at in range(_ROUNDS):
         part = rng.sample(list(texts), min(size, len(texts)))
         times = {}
         for who in ("ours", "bare") if at % 2 else ("bare", "ours"):

@@ -75,13 +75,10 @@ class VectorStore:
 
     def collection(self, name: str) -> Collection:
         """The collection ``name``, made when missing."""
+        configuration: Any = {"hnsw": dict(HNSW)}
         with _said("the vectors cannot be opened"):
             return Collection(
-                self._client.get_or_create_collection(
-                    name,
-                    embedding_function=None,
-                    configuration={"hnsw": dict(HNSW)},  # type: ignore[typeddict-item]
-                )
+                self._client.get_or_create_collection(name, embedding_function=None, configuration=configuration)
             )
 
 

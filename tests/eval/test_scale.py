@@ -31,6 +31,7 @@ def papers(tmp_path: Path) -> Path:
 def in_process(monkeypatch: pytest.MonkeyPatch, embedder: Embedder) -> None:
     """The measurements in this process, with the embedding model that is loaded already."""
     monkeypatch.setattr(scale, "_apart", scale._with_peak)
+    monkeypatch.setattr(scale, "_ROUNDS", 1)
     monkeypatch.setattr(build, "load_embedder", lambda config: embedder)
 
 
