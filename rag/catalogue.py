@@ -42,11 +42,11 @@ CREATE TABLE fields (paper_id TEXT PRIMARY KEY, year INTEGER, venue TEXT NOT NUL
     keywords TEXT NOT NULL, files TEXT NOT NULL) WITHOUT ROWID;
 """,
     """
-CREATE TABLE IF NOT EXISTS prints (path TEXT NOT NULL, ordinal INTEGER NOT NULL, print TEXT NOT NULL, place TEXT NOT NULL,
+CREATE TABLE prints (path TEXT NOT NULL, ordinal INTEGER NOT NULL, print TEXT NOT NULL, place TEXT NOT NULL,
     PRIMARY KEY (path, ordinal)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS made (paper_id TEXT PRIMARY KEY, made_of TEXT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS known (print TEXT PRIMARY KEY, record_id TEXT NOT NULL, traits BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS strangers (one TEXT NOT NULL, two TEXT NOT NULL, PRIMARY KEY (one, two)) WITHOUT ROWID;
+CREATE TABLE made (paper_id TEXT PRIMARY KEY, made_of TEXT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE known (print TEXT PRIMARY KEY, record_id TEXT NOT NULL, traits BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE strangers (one TEXT NOT NULL, two TEXT NOT NULL, PRIMARY KEY (one, two)) WITHOUT ROWID;
 """,
 )
 """What each format adds to the one before; an older catalogue is brought up to date when it is opened."""

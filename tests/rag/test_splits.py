@@ -164,7 +164,8 @@ def test_nothing_is_decided_where_nothing_was_indexed(keep, folder: Path) -> Non
 def test_a_library_of_the_first_format_is_brought_up_to_date(index, keep, folder, sources) -> None:  # type: ignore[no-untyped-def]
     index(sources)
     with sqlite3.connect(folder / CATALOGUE) as database:
-        database.execute("DROP TABLE splits")
+        for table in ("splits", "fields", "prints", "made", "known", "strangers"):
+            database.execute(f"DROP TABLE {table}")
         database.execute("PRAGMA user_version=1")
     database.close()
     keep("two.txt#1", apart=True)
