@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from eval.questions import Question
 from eval.results import Json, write_json
-from rag.build import load_llm, open_catalogue, open_engine
+from rag import guarantee
+from rag.build import library_folder, llm_name, load_llm, open_catalogue, open_engine
 from rag.config import Config
 from rag.contract import answer_json
 from rag.errors import QuestionError
@@ -59,14 +60,16 @@ class Asker:
         meta = catalogue.meta()
         self.papers = {p.paper_id: p for p in catalogue.papers()}
         catalogue.close()
+        calibration = guarantee.load(library_folder(config)) if threshold is None else None
         self.basis: Json = {
             "index": {key: meta.get(key, "") for key in _INDEX_KEYS},
-            "llm": f"{config.llm_model} at {config.llm_url}" if config.llm_url else config.llm,
+            "llm": llm_name(config),
             "context": config.context,
             "evidence_tokens": config.evidence_tokens,
             "papers": config.papers,
             "code": code or code_print(),
             **({} if threshold is None else {"threshold": threshold}),
+            **({} if calibration is None else {"calibrated": calibration.threshold}),
         }
 
     @cached_property

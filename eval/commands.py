@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rag.config import Config
@@ -52,8 +52,20 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     report.add_argument("-o", "--out", metavar="FILE.html", type=Path, default=Path("report.html"), help="the page")
 
     fit = command("fit", _fit, "fit a model that ships with Citewell on the tuning questions, and put it in place")
-    fit.add_argument("model", choices=["evidence", "confidence"], help="which one")
+    fit.add_argument("model", choices=["evidence", "confidence", "stance"], help="which one")
+    fit.add_argument("--scifact", metavar="FOLDER", type=Path, help="for stance: SciFact's corpus and claims")
     with_questions(fit)
+
+    bound = command("guarantee", _guarantee, "put the bound on wrong answers to the test over random halvings")
+    bound.add_argument("results", metavar="RESULTS.json", type=Path, help="what 'citewell eval answers --out' wrote")
+    bound.add_argument("--out", metavar="FILE.json", type=Path, help="write everything measured, as JSON")
+
+    verify = command("verify", _verify, "measure how well sentences are checked")
+    verify.add_argument("--scifact", metavar="FOLDER", type=Path, help="SciFact's corpus and claims, with gold papers")
+    verify.add_argument("--claims", metavar="SPLIT", default="dev", help="which claims of it (default: dev)")
+    verify.add_argument("--answers", metavar="RESULTS.json", type=Path, help="falsify the sentences of these answers")
+    verify.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library of the answers")
+    verify.add_argument("--out", metavar="FILE.json", type=Path, help="write everything measured, as JSON")
 
     bench = command("bench", _bench, "time search and answers, warm")
     with_questions(bench)
@@ -142,6 +154,42 @@ def _report(args: argparse.Namespace, config: Config) -> int:
     return 0
 
 
+def _guarantee(args: argparse.Namespace, config: Config) -> int:
+    from eval.answers import read_answers
+    from eval.calibrate import measure_guarantee, print_guarantee
+    from eval.results import write_json
+
+    results = measure_guarantee(read_answers(args.results)["records"], alphas=(0.05, 0.1, 0.2, 0.3), delta=0.05)
+    if args.out:
+        write_json(args.out, results)
+    print(print_guarantee(results))
+    return 0
+
+
+def _verify(args: argparse.Namespace, config: Config) -> int:
+    from eval.results import write_json
+    from eval.verify import measure_answers_falsified, measure_claims, print_verify
+    from rag.errors import CitewellError
+
+    if not (args.scifact or args.answers):
+        raise CitewellError("nothing to measure; give --scifact FOLDER or --answers RESULTS.json or both")
+    results: dict[str, Any] = {"measured": "verify"}
+    if args.scifact:
+        from rag.build import load_embedder
+
+        results["claims"] = measure_claims(args.scifact, args.claims, load_embedder(config))
+    if args.answers:
+        from eval.answers import read_answers
+        from rag.build import open_library
+
+        records = read_answers(args.answers)["records"]
+        results["falsified"] = measure_answers_falsified(records, open_library(config))
+    if args.out:
+        write_json(args.out, results)
+    print(print_verify(results))
+    return 0
+
+
 def _bench(args: argparse.Namespace, config: Config) -> int:
     from eval.bench import measure_times, print_times
     from eval.questions import default_questions
@@ -171,6 +219,19 @@ def _fit(args: argparse.Namespace, config: Config) -> int:
     from eval.fit import fit_confidence, fit_evidence, write_model
     from eval.questions import default_questions, load_questions, select
 
+    if args.model == "stance":
+        from eval.fit import fit_stance
+        from eval.verify import claim_rows
+        from rag.build import load_embedder
+        from rag.errors import CitewellError
+
+        if args.scifact is None:
+            raise CitewellError("fit stance needs --scifact FOLDER, which holds corpus.jsonl.gz and claims_train.jsonl")
+        rows, claims = claim_rows(args.scifact, "train", load_embedder(config))
+        target = args.out or Path(str(files("rag"))) / "stance.json"
+        write_model(target, fit_stance(rows, [c.stance for c in claims]))
+        print(f"fitted on SciFact's training claims: {target}")
+        return 0
     path = args.questions or default_questions()
     split = "tune" if args.split == "all" else args.split
     root = Path(str(files("rag")))

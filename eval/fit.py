@@ -1,4 +1,5 @@
-"""Fitting the small models that the library ships, evidence.json and abstain.json, on the tuning questions.
+"""Fitting the small models that the library ships: evidence.json and abstain.json on the tuning questions, stance.json on
+SciFact's training claims.
 
 Each is a logistic regression with an L2 penalty, found by L-BFGS; small enough to read, and the same at every run.
 """
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from eval.results import Json
-from rag import abstain, evidence
+from rag import abstain, evidence, stance
 from rag.evidence import EvidencePicker
 from rag.lexical import terms
 from rag.retrieve import CitewellRetriever
@@ -37,6 +38,42 @@ def logistic(rows: Array, labels: Array, *, penalty: float) -> tuple[Array, floa
 
     found = minimize(loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B").x
     return found[:-1], float(found[-1])
+
+
+def multinomial(rows: Array, labels: NDArray[np.int64], *, penalty: float) -> tuple[Array, Array]:
+    """Weights (classes, d) and biases (classes,) of the L2-penalised softmax regression; every class weighs the same."""
+    classes = int(labels.max()) + 1
+    design = np.c_[rows, np.ones(len(rows))]
+    wanted = np.eye(classes)[labels]
+    weigh = (len(labels) / (classes * np.bincount(labels)))[labels]
+
+    def loss(flat: Array) -> tuple[float, Array]:
+        w = flat.reshape(classes, -1)
+        z = design @ w.T
+        z -= z.max(axis=1, keepdims=True)
+        log_p = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
+        value = float(-(weigh * (log_p * wanted).sum(axis=1)).sum() + penalty / 2 * np.sum(w[:, :-1] ** 2))
+        gradient = ((np.exp(log_p) - wanted) * weigh[:, None]).T @ design + penalty * np.c_[
+            w[:, :-1], np.zeros(classes)
+        ]
+        return value, gradient.ravel()
+
+    found = minimize(loss, np.zeros(classes * design.shape[1]), jac=True, method="L-BFGS-B").x.reshape(classes, -1)
+    return found[:, :-1], found[:, -1]
+
+
+def fit_stance(rows: Array, stances: Sequence[str]) -> str:
+    """The weights of ``rag.stance``, as JSON, from rows of its features and what the papers say."""
+    mean, scale = rows.mean(axis=0), rows.std(axis=0) + 1e-9
+    labels = np.array([stance.CLASSES.index(s) for s in stances])
+    weights, bias = multinomial((rows - mean) / scale, labels, penalty=10.0)
+    raw = weights / scale
+    return _model_json(
+        features=list(stance.FEATURES),
+        classes=list(stance.CLASSES),
+        weights=raw.round(4),
+        bias=(bias - raw @ mean).round(4),
+    )
 
 
 def fit_evidence(retriever: CitewellRetriever, asked: Sequence[tuple[str, Sequence[str], Sequence[str]]]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any, cast
@@ -21,15 +21,18 @@ from rag.cite import Checked, check_claims, cited, complete, split_claims, witho
 from rag.errors import CitewellError, ModelError
 from rag.evidence import EvidencePicker
 from rag.filters import Filter
+from rag.guarantee import NOT_CALIBRATED, Standing
 from rag.language import language_of
+from rag.library import Snapshot
 from rag.line import Line, tokens_of, volume
 from rag.mismatch import mismatches
+from rag.premise import Premise, wrong_premise
 from rag.prompt import answer_prompt, from_english_prompt
 from rag.records import Answer, Event, Evidence, Finished, Found, Hit, Resolved, Token, Turn
 from rag.resolve import Question, needs_model, resolve
 from rag.retrieve import CitewellRetriever, check_question, node_of
 from rag.survey import Counted, count, survey_of
-from rag.verify import Verifier
+from rag.verify import Passage, Verifier, passages_of
 
 _CARRIED = 0.1
 """What it is worth to a paper that the last answer rests on it, where the question leans on that answer."""
@@ -48,6 +51,10 @@ _ABSTENTIONS = {
     "unclear": {
         "English": "What do you mean? Name a method, a task or a data set, so that I can look it up.",
         "Chinese": "请说得更具体一些：指的是哪种方法、任务或数据集？",
+    },
+    "premise": {
+        "English": "The question takes for granted what the paper does not say. It says:",
+        "Chinese": "问题的前提与论文不符。论文的原文是：",
     },
     "not-a-question": {
         "English": "Hello! Ask me something about the {papers} papers of this library.",
@@ -76,10 +83,13 @@ class CitewellQueryEngine(BaseQueryEngine):
         papers: int = 6,
         threshold: float | None = None,
         line: Line | None = None,
+        stands: Callable[[Snapshot], Standing] | None = None,
     ) -> None:
         """``evidence_tokens`` bounds the evidence of a prompt; ``papers`` is how many are looked at for an answer;
         ``threshold`` is the confidence from which to answer, where it is not to be the fitted one (0: always);
-        ``line`` is where questions wait for ``llm`` (default: one of its own with one slot)."""
+        ``line`` is where questions wait for ``llm`` (default: one of its own with one slot);
+        ``stands`` tells whether a bound on wrong answers is in force for the library as it is, and the threshold that
+        keeps it."""
         super().__init__(callback_manager=CallbackManager([]))
         self.library = retriever.library
         self._retriever = retriever
@@ -87,7 +97,18 @@ class CitewellQueryEngine(BaseQueryEngine):
         self.line = line or Line()
         self._evidence_tokens = evidence_tokens
         self._papers = papers
-        self._threshold = abstain.threshold() if threshold is None else threshold
+        self._threshold = threshold
+        self._stands = stands
+        self._standing = ("", NOT_CALIBRATED)
+
+    def standing(self) -> Standing:
+        """Whether a bound on wrong answers is in force, looked at anew when the library has changed."""
+        if self._stands is None:
+            return NOT_CALIBRATED
+        snapshot = self.library.snapshot()
+        if self._standing[0] != snapshot.fingerprint:
+            self._standing = (snapshot.fingerprint, self._stands(snapshot))
+        return self._standing[1]
 
     def ask(self, question: str, *, history: Sequence[Turn] = (), where: Filter | None = None) -> Answer:
         """The checked answer from the papers that ``where`` lets through (None: the retriever's own filter).
@@ -179,6 +200,10 @@ class _Run:
         if abstain.hopeless(hits):
             yield Finished(self._abstained(question, hits, 0.0, "not-in-library"))
             return
+        premise = self._wrong_premise(question, hits)
+        if premise is not None:
+            yield Finished(self._abstained(question, hits, 0.0, "premise", against=premise.against))
+            return
         labels_of = {h.paper.paper_id: h.paper.label for h in hits}
         evidence = self._picker.pick(question.resolved, hits, budget=self._engine._evidence_tokens)
         messages = answer_prompt(question.resolved, evidence, labels_of)
@@ -199,7 +224,7 @@ class _Run:
         )
         confidence = abstain.confidence(row)
         self._signals = dict(zip(abstain.FEATURES, (round(float(x), 4) for x in row), strict=True))
-        if not checked or confidence < self._engine._threshold:
+        if not checked or confidence < self._threshold():
             yield Finished(self._abstained(question, hits, confidence, "not-in-library"))
             return
         if question.language != "English":
@@ -244,6 +269,13 @@ class _Run:
     def _search(self, question: str, k: int) -> list[Hit]:
         return self._engine._retriever.search(question, k=k, where=self._where)
 
+    def _wrong_premise(self, question: Question, hits: Sequence[Hit]) -> Premise | None:
+        """What the question takes for granted of the best paper and that paper speaks against; of two papers, nothing."""
+        if self._picker.second_paper(question.resolved, hits) is not None:
+            return None
+        paper = hits[0].paper
+        return wrong_premise(question.resolved, passages_of(paper), paper.label, self._snapshot.words.idf)
+
     def _check(
         self, question: Question, said: str, hits: Sequence[Hit], evidence: Sequence[Evidence]
     ) -> tuple[list[Checked], int]:
@@ -280,6 +312,12 @@ class _Run:
                 "check that its server runs and that 'llm_url', 'llm_model' and 'llm_key' are right"
             ) from error
 
+    def _threshold(self) -> float:
+        if self._engine._threshold is not None:
+            return self._engine._threshold
+        calibrated = self._engine.standing().threshold
+        return abstain.threshold() if calibrated is None else calibrated
+
     def _mark(self, name: str) -> None:
         self._timings.setdefault(name, round(1000 * (time.monotonic() - self._started), 1))
 
@@ -304,6 +342,23 @@ class _Run:
             question,
             status="abstained",
             text=texts.get(question.language, texts["English"]).format(papers=papers, filter=self._where),
+
+    def _abstained(
+        self,
+        question: Question,
+        hits: Sequence[Hit],
+        confidence: float,
+        reason: str,
+        *,
+        against: Passage | None = None,
+    ) -> Answer:
+        """A refusal to answer; ``against`` is the paper's own sentence that says why."""
+        texts = _ABSTENTIONS[reason]
+        text = texts.get(question.language, texts["English"]).format(papers=len(self._library))
+        return self._answer(
+            question,
+            status="abstained",
+            text=f"{text} “{against.text}”" if against else text,
             sentences=(),
             citations=(),
             nearest=tuple(hits),
@@ -321,6 +376,7 @@ class _Run:
             timings_ms=dict(self._timings),
             llm=self._llm.metadata.model_name,
             index=self._snapshot.fingerprint,
+            guarantee=self._engine.standing().text,
             **values,
         )
 

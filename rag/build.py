@@ -11,13 +11,14 @@ from rag.catalogue import Catalogue
 from rag.config import Config
 from rag.errors import ConfigError
 from rag.fingerprint import fingerprint
+from rag.guarantee import Setup, Standing, code_print, load, sketch, standing
 
 if TYPE_CHECKING:
     from llama_index.core.llms.llm import LLM
 
     from rag.answer import CitewellQueryEngine
     from rag.embed import Embedder
-    from rag.library import Library
+    from rag.library import Library, Snapshot
     from rag.records import Paper
     from rag.sync import Progress, Report
 
@@ -140,6 +141,12 @@ def open_engine(
     from rag.line import Line
     from rag.retrieve import CitewellRetriever
 
+    calibration = load(library_folder(config))
+
+    def stands(snapshot: Snapshot) -> Standing:
+        index, _, _ = snapshot.fingerprint.rpartition("-")
+        return standing(calibration, setup_of(config, index, snapshot.words.paper_ids))
+
     return CitewellQueryEngine(
         CitewellRetriever(library or open_library(config)),
         llm(config),
@@ -147,4 +154,22 @@ def open_engine(
         papers=config.papers,
         threshold=threshold,
         line=Line(config.slots),
+        stands=stands if calibration else None,
     )
+
+
+def setup_of(config: Config, index: str, paper_ids: Sequence[str]) -> Setup:
+    """What a bound on wrong answers holds for: a library's papers and ``index`` (the prints of embedder, chunker and
+    words), the models and settings of ``config``, and the code."""
+    parts = {
+        "embedding model or the form of the index": index,
+        "language model": llm_name(config),
+        "settings 'context', 'evidence_tokens' or 'papers'": f"{config.context} {config.evidence_tokens} {config.papers}",
+        "code of Citewell": code_print(),
+    }
+    return Setup(parts=parts, papers=len(paper_ids), sketch=sketch(paper_ids))
+
+
+def llm_name(config: Config) -> str:
+    """The language model of ``config`` as results name it."""
+    return f"{config.llm_model} at {config.llm_url}" if config.llm_url else config.llm

@@ -167,6 +167,14 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("name", nargs="?", help="one model of the list (default: those in use for pull, all for verify)")
     with_json(sub)
 
+    sub = command("calibrate", _calibrate, "bound how often answers are wrong, for this library and language model")
+    sub.add_argument("--questions", metavar="FILE", type=Path, help="JSONL of questions with their right answers")
+    sub.add_argument("--split", choices=["tune", "calibrate", "test", "all"], help="which of them (default: calibrate)")
+    sub.add_argument("--alpha", type=float, default=0.05, help="share of wrong answers to stay below (default: 0.05)")
+    sub.add_argument("--delta", type=float, default=0.05, help="how often the bound may fail (default: 0.05)")
+    with_library(sub)
+    with_json(sub)
+
     sub = command("eval", _eval, "measure retrieval and answers")
     from eval.commands import add_commands
 
@@ -475,6 +483,33 @@ def _models(args: argparse.Namespace, config: Config) -> int:
             print(f"{name}: {path}")
     if args.json:
         _print_json({"pulled": wanted})
+    return 0
+
+
+def _calibrate(args: argparse.Namespace, config: Config) -> int:
+    from dataclasses import asdict
+
+    from eval.calibrate import calibrate
+    from eval.questions import default_questions
+
+    found = calibrate(
+        config,
+        args.questions or default_questions(),
+        split=args.split or "calibrate",
+        alpha=args.alpha,
+        delta=args.delta,
+    )
+    if args.json:
+        _print_json(asdict(found) | {"statement": found.statement})
+        return 0
+    for tested in found.tested:
+        print(
+            f"{tested.threshold:.2f}: {tested.wrong:3} of {tested.answered:3} wrong, p = {tested.p:.3g}",
+            file=sys.stderr,
+        )
+    print(f"{found.statement[0].upper()}{found.statement[1:]}.")
+    for assumption in found.assumptions if found.threshold is not None else ():
+        print(f"- assumed: {assumption}")
     return 0
 
 

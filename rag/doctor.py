@@ -8,8 +8,8 @@ import sys
 from dataclasses import dataclass
 from importlib import metadata
 
-from rag import models
-from rag.build import library_folder, open_catalogue
+from rag import guarantee, models
+from rag.build import library_folder, open_catalogue, setup_of
 from rag.config import Config
 from rag.errors import CitewellError
 
@@ -27,7 +27,7 @@ class Finding:
 
 def examine(config: Config) -> list[Finding]:
     """Everything that a first question needs, in the order in which it needs it. Fetches nothing."""
-    return [_python(), _packages(), _sqlite(), _space(config), *_models(config), _library(config)]
+    return [_python(), _packages(), _sqlite(), _space(config), *_models(config), _library(config), *_guarantee(config)]
 
 
 def _python() -> Finding:
@@ -83,3 +83,20 @@ def _library(config: Config) -> Finding:
         return Finding(f"library {config.library}", False, str(error))
     text = f"made by {meta.get('embedder_name', 'an unfinished run')}, in {library_folder(config)}"
     return Finding(f"library {config.library}", "lexical" in meta, text)
+
+
+def _guarantee(config: Config) -> list[Finding]:
+    """Of a calibrated library, whether the bound on wrong answers holds: one that does not is told, and no fault."""
+    try:
+        calibration = guarantee.load(library_folder(config))
+        if calibration is None:
+            return []
+        catalogue = open_catalogue(config)
+        meta, papers = catalogue.meta(), [p.paper_id for p in catalogue.papers()]
+        catalogue.close()
+    except CitewellError as error:
+        return [Finding("guarantee", False, str(error))]
+    found = guarantee.standing(
+        calibration, setup_of(config, f"{meta['embedder']}-{meta['chunker']}.{meta['words']}", papers)
+    )
+    return [Finding("guarantee", True, found.text)]

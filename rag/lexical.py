@@ -36,6 +36,12 @@ def terms(text: str) -> list[str]:
     return [t for t in tokens[0] if t]
 
 
+def stems(words: Sequence[str]) -> list[str]:
+    """The stem of each of ``words``, stop words too, so that places are kept."""
+    found: list[str] = _stemmer.stemWords([word.lower() for word in words])
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class _Postings:
     """Term by term, the papers that hold it: of term i, entries ``starts[i]`` to ``starts[i + 1]`` of the others."""

@@ -269,6 +269,12 @@ def _polarity(sentence: str, support: str) -> list[Mismatch]:
     return found
 
 
+def denied_terms(text: str) -> set[str]:
+    """Stems of what ``text`` says is not so, not there or left out: in the reach of a negation, or "-free"."""
+    readable = plain(text)
+    return {t for _, group in _governed(readable, _NEGATION, 5) for t in group} | _freed(readable)
+
+
 def _governed(text: str, negation: re.Pattern[str], reach: int) -> list[tuple[str, set[str]]]:
     """Each negation in ``text`` with the ``reach`` words after it, up to the next comma or stop, and their stems."""
     found = []

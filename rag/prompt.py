@@ -94,7 +94,14 @@ def from_english_prompt(sentence: str, language: str) -> list[ChatMessage]:
     )
 
 
+_TEMPLATE = re.compile(
+    r"<(?=[|｜])|<(?=/?s>)|<(?=<?/?SYS>)|\[(?=/?INST\])|<(?=(?:start|end)_of_turn>)|<(?=/?(?:bos|eos|pad|unk)>)",
+    re.IGNORECASE,
+)
+"""Where a token begins that parts the turns of a conversation, in one chat template or another."""
+
+
 def one_line(text: str) -> str:
     """``text`` readable and on one line, so that it cannot pass for a line of the prompt's own, nor for the tokens
     that part its turns."""
-    return re.sub(r"\s+", " ", plain(text)).replace("<|", "< |").strip()
+    return _TEMPLATE.sub(lambda m: f"{m.group()} ", re.sub(r"\s+", " ", plain(text))).strip()

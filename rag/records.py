@@ -173,6 +173,8 @@ class Answer:
     """Milliseconds since the question came in: retrieve, first_token, total."""
     llm: str = ""
     index: str = ""
+    guarantee: str = ""
+    """For a library that was calibrated: the bound on wrong answers, or why it does not hold; else empty."""
 
 
 @dataclass(frozen=True, slots=True)

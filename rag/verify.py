@@ -26,7 +26,7 @@ FEATURES = ("cosine", "coverage", "names", "numbers", "mismatches", "polarity", 
 
 _WORTH_A_CITATION = 0.28
 """What a further passage must bring of a sentence, as a share of it, to be cited as well."""
-_FILLER = frozenset(
+FILLER = frozenset(
     terms("work paper propose method approach show introduce present result framework use based study author")
 )
 
@@ -146,7 +146,7 @@ class Verifier:
 
     def _wanted(self, said: str) -> dict[str, float]:
         """What the sentence says: its terms, weighed by rarity, without those any abstract may or may not hold."""
-        return {t: self._idf(t) for t in set(terms(said)) - _FILLER}
+        return {t: self._idf(t) for t in set(terms(said)) - FILLER}
 
     def features(self, said: str, support: Sequence[Passage], found: Sequence[Mismatch]) -> NDArray[np.float64]:
         """One row in the order of FEATURES: (7,) float64."""

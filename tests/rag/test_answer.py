@@ -191,6 +191,27 @@ def test_an_answer_below_the_threshold_is_withheld_and_the_nearest_papers_shown(
     assert CitewellQueryEngine(retriever, llm, threshold=0.0).ask(QUESTION).confidence == answer.confidence
 
 
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (
+            "How much retraining does GeoSPRINT need?",
+            "The question takes for granted what the paper does not say. It says: “",
+        ),
+        ("HoZO 如何使用投影来保持量化尺度为正？", "问题的前提与论文不符。论文的原文是：“"),
+    ],
+)
+def test_a_wrong_premise_is_met_with_what_the_paper_says_and_no_model_is_asked(
+    ask: Ask, question: str, text: str
+) -> None:
+    answer, llm = ask(question, to_english="How does HoZO use projections to keep its quantization scales positive?")
+    assert (answer.status, answer.reason, answer.confidence) == ("abstained", "premise", 0.0)
+    assert answer.text.startswith(text)
+    assert answer.text.endswith("”")
+    assert answer.text.removeprefix(text).removesuffix("”") in answer.nearest[0].paper.abstract
+    assert "answer" not in llm.tasks
+
+
 def test_events_come_in_order_and_the_papers_before_the_first_word(
     retriever: CitewellRetriever, scripted: Callable[..., Any]
 ) -> None:

@@ -454,7 +454,7 @@ def test_the_commands_are_those_of_the_contract() -> None:
     names = {name.removeprefix("citewell ") for name in commands(cli._parser())}
     top = {name for name in names if " " not in name}
     contract = {"index", "search", "ask", "check", "chat", "papers", "duplicates", "models", "eval", "doctor"}
-    assert top == contract | {"mcp", "users"}
+    assert top == contract | {"mcp", "users", "calibrate"}
     assert {"eval retrieval", "eval answers"} <= names
 
 
