@@ -91,8 +91,10 @@ _REASONS = {
 def by_rules(sentence: str, judgement: Judgement) -> Label | None:
     """The verdict on a sentence that is made of the source's words; None on another, which the rules cannot judge."""
     kinds = _told(sentence, judgement)
-    if kinds and judgement.coverage >= _SPOKEN_OF:
-        return "contradicted" if kinds & {"number", "negation", "direction"} else "unsupported"
+    if judgement.coverage >= _SPOKEN_OF and kinds & {"number", "negation", "direction"}:
+        return "contradicted"
+    if judgement.coverage >= _SPOKEN_OF and "name" in kinds and judgement.verdict != "supported":
+        return "unsupported"
     if judgement.verdict != "unsupported" and judgement.coverage >= _OWN_WORDS:
         return "supported"
     return None
