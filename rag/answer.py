@@ -53,8 +53,8 @@ _ABSTENTIONS = {
         "Chinese": "请说得更具体一些：指的是哪种方法、任务或数据集？",
     },
     "premise": {
-        "English": "The question takes for granted what the paper does not say. It says:",
-        "Chinese": "问题的前提与论文不符。论文的原文是：",
+        "English": "The question takes for granted what the paper does not say. It says: “{words}”",
+        "Chinese": "问题的前提与论文不符。论文的原文是：“{words}”",
     },
     "not-a-question": {
         "English": "Hello! Ask me something about the {papers} papers of this library.",
@@ -354,11 +354,11 @@ class _Run:
     ) -> Answer:
         """A refusal to answer; ``against`` is the paper's own sentence that says why."""
         texts = _ABSTENTIONS[reason]
-        text = texts.get(question.language, texts["English"]).format(papers=len(self._library))
+        text = texts.get(question.language, texts["English"])
         return self._answer(
             question,
             status="abstained",
-            text=f"{text} “{against.text}”" if against else text,
+            text=text.format(papers=len(self._library), words=against.text if against else ""),
             sentences=(),
             citations=(),
             nearest=tuple(hits),
