@@ -335,14 +335,6 @@ class _Run:
             confidence=confidence,
         )
 
-    def _abstained(self, question: Question, hits: Sequence[Hit], confidence: float, reason: str) -> Answer:
-        texts = _ABSTENTIONS.get(f"{reason} within" if self._where else reason, _ABSTENTIONS[reason])
-        papers = len(self._library) if self._within is None else len(self._within)
-        return self._answer(
-            question,
-            status="abstained",
-            text=texts.get(question.language, texts["English"]).format(papers=papers, filter=self._where),
-
     def _abstained(
         self,
         question: Question,
@@ -353,12 +345,13 @@ class _Run:
         against: Passage | None = None,
     ) -> Answer:
         """A refusal to answer; ``against`` is the paper's own sentence that says why."""
-        texts = _ABSTENTIONS[reason]
+        texts = _ABSTENTIONS.get(f"{reason} within" if self._where else reason, _ABSTENTIONS[reason])
         text = texts.get(question.language, texts["English"])
+        papers = len(self._library) if self._within is None else len(self._within)
         return self._answer(
             question,
             status="abstained",
-            text=text.format(papers=len(self._library), words=against.text if against else ""),
+            text=text.format(papers=papers, filter=self._where, words=against.text if against else ""),
             sentences=(),
             citations=(),
             nearest=tuple(hits),
