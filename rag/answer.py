@@ -17,7 +17,7 @@ from llama_index.core.prompts.mixin import PromptMixinType
 from llama_index.core.schema import QueryBundle
 
 from rag import abstain
-from rag.cite import Checked, check_claims, cited, complete, split_claims, without_markers, written
+from rag.cite import Checked, check_claims, cited, complete, split_claims, whole, without_markers, written
 from rag.errors import CitewellError, ModelError
 from rag.evidence import EvidencePicker
 from rag.filters import Filter
@@ -218,10 +218,8 @@ class _Run:
                 if delta:
                     self._mark("first_token")
                 yield Token(delta)
-        checked, failed = self._check(question, said, hits, evidence)
-        row = abstain.features(
-            question.resolved, hits, evidence, checked, failed, self._snapshot, self._library.embedder
-        )
+        own, checked, failed = self._check(question, said, hits, evidence)
+        row = abstain.features(question.resolved, hits, evidence, own, failed, self._snapshot, self._library.embedder)
         confidence = abstain.confidence(row)
         self._signals = dict(zip(abstain.FEATURES, (round(float(x), 4) for x in row), strict=True))
         if not checked or confidence < self._threshold():
@@ -278,8 +276,8 @@ class _Run:
 
     def _check(
         self, question: Question, said: str, hits: Sequence[Hit], evidence: Sequence[Evidence]
-    ) -> tuple[list[Checked], int]:
-        """The sentences that may be shown, and how many of the model's did not hold."""
+    ) -> tuple[list[Checked], list[Checked], int]:
+        """The answer as far as the model's own sentences hold, the answer to be shown, and how many did not hold."""
         second = self._picker.second_paper(question.resolved, hits)
         kept, failed = check_claims(
             split_claims(said),
@@ -290,7 +288,11 @@ class _Run:
             across=second is not None,
         )
         needed = [hits[0].paper, second.paper] if second is not None else []
-        return complete(kept, len(failed), question.resolved, evidence, needed, self._snapshot.words.idf), len(failed)
+        own, shown = (
+            complete(claims, len(failed), question.resolved, evidence, needed, self._snapshot.words.idf)
+            for claims in (kept, whole(kept))
+        )
+        return own, shown, len(failed)
 
     def _deltas(self, messages: list[ChatMessage]) -> Generator[str, None, None]:
         """Pieces of the language model's text. Raises ModelError where it fails, whichever it is."""

@@ -29,6 +29,8 @@ _ANNOUNCES = re.compile(
     re.IGNORECASE,
 )
 _ASKS_LIST = re.compile(r"\b(which|what|name|list)\b|哪|什么", re.IGNORECASE)
+_SAID = 0.5
+"""Share of a source's terms that a sentence resting on it must hold to stand in its place."""
 _LEAD = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
 
 
@@ -128,6 +130,28 @@ def quote_of(passage: Passage) -> Checked:
     return Checked(passage.text, Judgement("supported", 1.0, (passage,), coverage=1.0), quoted=True)
 
 
+def whole(kept: Sequence[Checked]) -> list[Checked]:
+    """``kept``, but where a sentence says less than half of what its one source says, that source in its own words.
+
+    A small model that shortens a sentence drops what was asked for, or joins figures that do not belong together;
+    whoever reads the source's sentence has both.
+    """
+    shown: list[Checked] = []
+    for item in kept:
+        support = item.judgement.support
+        if not item.quoted and len(support) == 1 and _expressed(support[0].text, [item]) < _SAID:
+            item = quote_of(support[0])
+        if all(item.text != other.text for other in shown):
+            shown.append(item)
+    return shown
+
+
+def _expressed(source: str, answer: Sequence[Checked]) -> float:
+    """The share of a source's terms that the answer holds, in [0, 1]."""
+    held = set(terms(source))
+    return len(held & set(terms(" ".join(c.text for c in answer)))) / (len(held) or 1)
+
+
 def complete(
     kept: Sequence[Checked],
     failed: int,
@@ -143,7 +167,7 @@ def complete(
 
     Where nothing of the model's own is left, the best sentences of the best paper are quoted. Else a sentence is quoted
     where it holds words of the question that the answer left out; where it is the likeliest
-    evidence and nothing of the answer rests on it; where it is the best of a paper that the question needs
+    evidence and nothing of the answer rests on it; where it is one of the best two of a paper that the question needs
     (``needed``) and nothing of the answer rests on it; and where a source announces what it then lists ("two modules").
     """
     answer = list(kept)
@@ -158,20 +182,18 @@ def complete(
     def uses(item: Evidence) -> bool:
         return any(_overlaps(item, p) for c in answer for p in c.judgement.support)
 
-    for paper in needed:
-        best = next((e for e in ranked if e.paper_id == paper.paper_id), None)
-        if best and not uses(best):
-            answer.append(quote_of(_passage(best)))
+    for paper in needed:  # a small model drops half of what it is asked to compare
+        best = [e for e in ranked if e.paper_id == paper.paper_id][:2]
+        answer += [quote_of(_passage(e)) for e in best if not uses(e)]
     for item in ranked:
         if not room():
             break
         said = set(terms(" ".join(c.text for c in answer)))
         held = set(terms(item.text))
         missed = sum(w for t, w in wanted.items() if t in held and t not in said) / total
-        expressed = len(held & said) / (len(held) or 1)
         unused_best = item in ranked[:2] and item.score >= 0.3 and not uses(item)
         alone = not any(not c.quoted for c in answer) and item.paper_id == ranked[0].paper_id and len(answer) < at_most
-        if expressed < 0.85 and (alone or unused_best or (missed >= 0.12 and item.score >= 0.15)):
+        if _expressed(item.text, answer) < 0.85 and (alone or unused_best or (missed >= 0.12 and item.score >= 0.15)):
             answer.append(quote_of(_passage(item)))
     return _with_lists(answer, question, evidence)
 

@@ -171,7 +171,7 @@ class EvidencePicker:
         candidates = self.candidates(question, hits)
         scores = probabilities(candidates.features)
         shares = self._shares(question, hits)
-        if len(shares) > 1 or max((h.lexical for h in hits), default=0.0) < _FEW_WORDS:
+        if len(shares) > 1:
             budget = int(_MORE * budget)
         chosen: list[int] = []
         used = 0
@@ -196,10 +196,12 @@ class EvidencePicker:
         """Which papers get which share of the budget, in turn."""
         everyone = {h.paper.paper_id for h in hits}
         second = self.second_paper(question, hits)
-        if second is None:
-            return [(everyone, 1.0)]
-        first = hits[0].paper.paper_id
-        return [({first}, 0.5), ({second.paper.paper_id}, 0.5), (everyone, 1.0)]
+        if second is not None:
+            return [({hits[0].paper.paper_id}, 0.5), ({second.paper.paper_id}, 0.5), (everyone, 1.0)]
+        if hits and max(h.lexical for h in hits) < _FEW_WORDS:
+            # its sentences cannot be told apart by words; the best paper is read nearly whole
+            return [({hits[0].paper.paper_id}, 0.7), (everyone, 1.0)]
+        return [(everyone, 1.0)]
 
     def second_paper(self, question: str, hits: Sequence[Hit]) -> Hit | None:
         """The paper that a question needs beside the first: the question calls both by their labels, or it holds words of

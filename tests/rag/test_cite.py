@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rag.cite import Checked, Claim, check_claims, cited, complete, quote_of, split_claims, written
+from rag.cite import Checked, Claim, check_claims, cited, complete, quote_of, split_claims, whole, written
 from rag.embed import Embedder
 from rag.records import AnswerSentence, Citation, Evidence, Paper, Source
 from rag.verify import Judgement, Passage, Verifier, passages_of
@@ -143,6 +143,16 @@ def test_without_a_sentence_that_holds_the_likeliest_evidence_is_quoted() -> Non
 def test_a_paper_that_the_question_needs_and_the_answer_passes_over_is_quoted() -> None:
     said = [Checked(p.text, Judgement("supported", 0.9, (p,))) for p in PASSAGES[1:3]]
     assert complete(said, 0, QUESTION, EVIDENCE, [ORCA, KITE], ones) == [*said, quote_of(PASSAGES[3])]
+
+
+def test_a_sentence_that_says_less_than_half_of_its_source_gives_way_to_it() -> None:
+    source = PASSAGES[2]
+    short = Checked("ORCA lowers the error.", Judgement("supported", 0.9, (source,)))
+    long = Checked(source.text, Judgement("supported", 0.9, (source,)))
+    both = Checked("ORCA and Kite differ.", Judgement("supported", 0.9, (source, PASSAGES[3])))
+    assert whole([short]) == [quote_of(source)]
+    assert whole([short, short]) == [quote_of(source)]
+    assert whole([long, both]) == [long, both]
 
 
 def test_an_answer_that_says_all_is_left_as_it_is() -> None:
