@@ -7,12 +7,11 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eval.questions import Question
-from eval.results import Json, write_json
+from eval.results import Json, code_print, write_json
 from rag import guarantee
 from rag.build import library_folder, llm_name, load_llm, open_catalogue, open_engine
 from rag.config import Config
@@ -23,6 +22,7 @@ from rag.records import Turn
 if TYPE_CHECKING:
     from llama_index.core.llms.llm import LLM
 
+    from eval.recorded import RecordedLLM
     from rag.answer import CitewellQueryEngine
 
 _INDEX_KEYS = ("embedder", "chunker", "words", "corpus")
@@ -34,7 +34,8 @@ class Asker:
     An answer is kept in ``<data>/eval-cache/answers`` under a print of the question, the turns before it, the index,
     the language model, the settings that reach the prompt, and Citewell's own source: a change of any of them answers
     anew, and a run that was stopped goes on where it was. What the language model says is recorded by prompt beside it;
-    an answer made from the record has no timings.
+    an answer made from the record has no timings. Its tokens are those of all prompts it took, and none are told where
+    the model did not count them.
     """
 
     def __init__(
@@ -73,10 +74,8 @@ class Asker:
         }
 
     @cached_property
-    def llm(self) -> LLM:
+    def llm(self) -> RecordedLLM:
         """The language model behind its record: a change of Citewell that leaves a prompt as it was asks nothing."""
-        if self._fresh:
-            return self._load_llm(self._config)
         from eval.recorded import RecordedLLM
 
         return RecordedLLM.before(
@@ -84,6 +83,7 @@ class Asker:
             name=str(self.basis["llm"]),
             context_window=self._config.context,
             folder=self._config.data / "eval-cache" / "llm",
+            fresh=self._fresh,
         )
 
     @cached_property
@@ -100,13 +100,15 @@ class Asker:
         kept = self._read(path)
         if kept is not None:
             return {**kept["answer"], "kept": True}
-        replayed = getattr(self.llm, "replayed", 0)
+        replayed, uncounted, tokens = self.llm.replayed, self.llm.uncounted, dict(self.llm.tokens)
         try:
             answer = self.engine.ask(question, history=history)
         except QuestionError as error:
             return {**_NOTHING, "question": question, "resolved_question": question, "error": str(error), "kept": False}
         found = answer_json(answer) | {"confidence": answer.confidence, "signals": answer.signals}
-        if getattr(self.llm, "replayed", 0) > replayed:
+        spent = {name: count - tokens[name] for name, count in self.llm.tokens.items()}
+        found["tokens"] = spent if self.llm.uncounted == uncounted else {}
+        if self.llm.replayed > replayed:
             found["timings_ms"] = {}  # what a record took says nothing of the model
         found["nearest"] = [{k: v for k, v in hit.items() if k != "text"} for hit in found["nearest"]]
         self._write(path, {"question": question, "history": [asdict(t) for t in history], "answer": found})
@@ -169,16 +171,7 @@ _NOTHING: dict[str, Any] = {
     "reason": "error",
     "signals": {},
     "timings_ms": {},
+    "tokens": {},
     "llm": "",
     "index": "",
 }
-
-
-def code_print() -> str:
-    """Twelve hex digits over the source and the fitted models of ``rag``, as they are on disk now."""
-    root = Path(str(files("rag")))
-    digest = hashlib.sha256()
-    for path in sorted(p for p in root.rglob("*") if p.suffix in (".py", ".json") and "__pycache__" not in p.parts):
-        digest.update(f"{path.relative_to(root).as_posix()}\x1f".encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]

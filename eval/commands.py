@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rag.errors import CitewellError
+
 if TYPE_CHECKING:
+    from eval.results import Json
     from rag.config import Config
 
 SPLITS = ("tune", "calibrate", "test", "all")
@@ -30,13 +34,29 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library to use")
         sub.add_argument("--out", metavar="FILE.json", type=Path, help="write everything measured, as JSON")
 
+    def with_json(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument("--json", action="store_true", help="print one JSON object, and nothing else")
+
     retrieval = command("retrieval", _retrieval, "measure what is found, over questions or a collection of others")
     with_questions(retrieval)
     # not "run", which is the command's own
-    retrieval.add_argument("--run", metavar="FILE", dest="run_file", type=Path, help="write rankings in TREC's form")
+    retrieval.add_argument(
+        "--run",
+        metavar="FILE",
+        dest="run_file",
+        type=Path,
+        help="write rankings in TREC's form (--systems: to a folder)",
+    )
     retrieval.add_argument("--llm", action="store_true", help="resolve Chinese and follow-up questions by the LLM")
     retrieval.add_argument("--beir", metavar="FOLDER", type=Path, help="measure over BEIR's or Cranfield's files")
     retrieval.add_argument("--qrels", metavar="SPLIT", default="test", help="judgements of --beir (default: test)")
+
+    retrieval.add_argument("--systems", metavar="FILE.toml", type=Path, help="compare several systems, a table each")
+    retrieval.add_argument("--baseline", metavar="NAME", help="compare all systems with this one, not all pairs")
+    retrieval.add_argument(
+        "--trec", metavar="QRELS", type=Path, help="judgements in TREC's form, for --systems with runs"
+    )
+    with_json(retrieval)
 
     answers = command("answers", _answers, "ask every question and score the answers; goes on where it was stopped")
     with_questions(answers)
@@ -44,12 +64,48 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     answers.add_argument("--limit", metavar="N", type=int, help="only N of them, spread evenly")
     answers.add_argument("--fresh", action="store_true", help="ask anew what was asked before")
 
+    answers.add_argument("--judge-url", metavar="URL", help="also ask a judge: an OpenAI-compatible server")
+    answers.add_argument("--judge-model", metavar="MODEL", help="the model to ask there")
+    with_json(answers)
+
+    leaks = command(
+        "leaks", _leaks, "find what the splits of a questions file share: near-duplicates, papers, passages"
+    )
+    leaks.add_argument("--questions", metavar="FILE", type=Path, help="JSONL (default: questions about the seeds)")
+    leaks.add_argument("--words-only", action="store_true", help="do without the embedding model")
+    leaks.add_argument("--out", metavar="FILE.json", type=Path, help="write everything found, as JSON")
+    with_json(leaks)
+
+    gain = command("gain", _gain, "tell what more splits of the questions buy, and after how many they buy no more")
+    gain.add_argument(
+        "results", metavar="RESULTS.json", type=Path, nargs="+", help="what --out wrote; several: each is a split"
+    )
+    gain.add_argument("--measure", metavar="NAME", help="of which measure (default: right, or nDCG@10)")
+    gain.add_argument("--system", metavar="NAME", help="of which system, where there are several")
+    gain.add_argument("--less", metavar="NAME", help="of its difference to this system")
+    gain.add_argument("--splits", metavar="N", type=int, default=50, help="splits to draw (default: 50)")
+    gain.add_argument("--share", metavar="SHARE", type=float, default=0.3, help="test part of each (default: 0.3)")
+    gain.add_argument(
+        "--enough", metavar="SHARE", type=float, default=0.05, help="stop below this gain (default: 0.05)"
+    )
+    with_json(gain)
+
+    gate = command("gate", _gate, "hold the quick retrieval figures on the seeds against the committed baseline")
+    gate.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library that holds the seeds")
+    gate.add_argument("--renew", action="store_true", help="make what is measured now the baseline")
+    with_json(gate)
+
     papers = command("table", _table, "print, paper by paper, whether it is found, answered and rightly cited")
     papers.add_argument("results", metavar="RESULTS.json", type=Path, help="what 'citewell eval answers --out' wrote")
 
     report = command("report", _report, "make one HTML page of results that opens without a network")
-    report.add_argument("results", metavar="RESULTS.json", type=Path, help="what 'citewell eval answers --out' wrote")
+    report.add_argument(
+        "results", metavar="RESULTS.json", type=Path, help="what 'answers' or 'retrieval' wrote by --out"
+    )
     report.add_argument("-o", "--out", metavar="FILE.html", type=Path, default=Path("report.html"), help="the page")
+    report.add_argument("--against", metavar="EARLIER.json", type=Path, help="compare with an earlier run")
+    report.add_argument("--system", metavar="NAME", help="compare this system of it (default: the first)")
+    with_json(report)
 
     fit = command("fit", _fit, "fit a model that ships with Citewell on the tuning questions, and put it in place")
     fit.add_argument("model", choices=["evidence", "confidence", "stance"], help="which one")
@@ -101,6 +157,10 @@ def _retrieval(args: argparse.Namespace, config: Config) -> int:
     from eval.results import write_json
     from eval.retrieval import measure_collection, measure_questions, print_retrieval
 
+    if args.systems:
+        return _systems(args, config)
+    if args.trec or args.baseline:
+        raise CitewellError("--trec and --baseline are for several systems; name their file with --systems")
     if args.beir:
         results, run = measure_collection(config, args.beir, split=args.qrels)
     else:
@@ -112,8 +172,40 @@ def _retrieval(args: argparse.Namespace, config: Config) -> int:
         write_run(args.run_file, run, "citewell")
     if args.out:
         write_json(args.out, results)
-    print(print_retrieval(results))
+    _print(args, results, print_retrieval)
     return 0
+
+
+def _systems(args: argparse.Namespace, config: Config) -> int:
+    from eval.collections import write_run
+    from eval.contest import measure_systems, over_collection, over_qrels, over_questions, print_systems
+    from eval.questions import default_questions
+    from eval.results import write_json
+
+    if args.llm:
+        raise CitewellError(
+            "--llm cannot go with --systems: what the language model makes of a question is Citewell's own"
+        )
+    if args.trec:
+        task, papers = over_qrels(args.trec), None
+    elif args.beir:
+        task, papers = over_collection(config, args.beir, split=args.qrels)
+    else:
+        task, papers = over_questions(config, args.questions or default_questions(), split=args.split)
+    results, runs = measure_systems(args.systems, task, papers, baseline=args.baseline)
+    if papers:
+        papers.close()
+    for name, run in runs.items() if args.run_file else ():
+        write_run(args.run_file / f"{name}.run", run, name)
+    if args.out:
+        write_json(args.out, results)
+    _print(args, results, print_systems)
+    return 0
+
+
+def _print(args: argparse.Namespace, results: Json, text: Callable[[Json], str]) -> None:
+    """The results on stdout: as one JSON object where that was asked for, else as text."""
+    print(json.dumps(results, ensure_ascii=False, allow_nan=False) if args.json else text(results))
 
 
 def _answers(args: argparse.Namespace, config: Config) -> int:
@@ -122,6 +214,11 @@ def _answers(args: argparse.Namespace, config: Config) -> int:
     from eval.results import write_json
     from eval.summary import print_summary
 
+    judge = None
+    if args.judge_url or args.judge_model:
+        from eval.judge import Judge
+
+        judge = Judge.at(config, url=args.judge_url or "", model=args.judge_model or "")
     results = measure_answers(
         config,
         args.questions or default_questions(),
@@ -129,11 +226,16 @@ def _answers(args: argparse.Namespace, config: Config) -> int:
         kinds=args.kinds,
         limit=args.limit,
         fresh=args.fresh,
+        judge=judge,
     )
     if args.out:
         write_json(args.out, results)
         print(f"written: {args.out}", file=sys.stderr)
-    print(print_summary(results["summary"]))
+    _print(args, results, lambda found: print_summary(found["summary"]))
+    if judge and not args.json:
+        from eval.judge import print_judge
+
+        print("\n" + print_judge(results["judge"]))
     return 0
 
 
@@ -145,12 +247,70 @@ def _table(args: argparse.Namespace, config: Config) -> int:
 
 
 def _report(args: argparse.Namespace, config: Config) -> int:
-    from eval.answers import read_answers
+    from eval.against import compare_runs, print_change
+    from eval.outcomes import read_outcomes
     from eval.report import report_html
     from eval.results import write_text
 
-    write_text(args.out, report_html(read_answers(args.results)))
+    results, _ = read_outcomes(args.results)
+    change = compare_runs(results, read_outcomes(args.against)[0], system=args.system) if args.against else None
+    write_text(args.out, report_html(results, change))
     print(f"written: {args.out}", file=sys.stderr)
+    if change:
+        _print(args, change, print_change)
+    elif args.json:
+        _print(args, {"measured": "report", "of": results["measured"], "page": str(args.out)}, str)
+    return 0
+
+
+def _leaks(args: argparse.Namespace, config: Config) -> int:
+    from eval.leaks import find_leaks, print_leaks
+    from eval.questions import default_questions, load_questions
+    from eval.results import write_json
+    from rag.build import load_embedder
+
+    questions = load_questions(args.questions or default_questions())
+    found = find_leaks(questions, None if args.words_only else load_embedder(config).encode)
+    if args.out:
+        write_json(args.out, found)
+    _print(args, found, print_leaks)
+    return 0
+
+
+def _gain(args: argparse.Namespace, config: Config) -> int:
+    from eval.gain import measure_gain, print_gain
+
+    found = measure_gain(
+        args.results,
+        measure=args.measure,
+        system=args.system,
+        less=args.less,
+        splits=args.splits,
+        share=args.share,
+        enough=args.enough,
+    )
+    _print(args, found, print_gain)
+    return 0
+
+
+def _gate(args: argparse.Namespace, config: Config) -> int:
+    from eval import gate
+    from eval.questions import default_questions
+    from rag.build import open_library
+
+    library = open_library(config)
+    now = gate.quick_figures(library, default_questions())
+    library.close()
+    if args.renew:
+        gate.renew(gate.baseline_path(), now)
+        print(f"written: {gate.baseline_path()}", file=sys.stderr)
+    baseline = gate.read_baseline(gate.baseline_path())
+    _print(
+        args,
+        {"measured": "gate", "figures": gate.held_against(now, baseline)},
+        lambda _: gate.print_gate(now, baseline),
+    )
+    gate.require_no_fall(now, baseline)
     return 0
 
 

@@ -30,18 +30,26 @@ class RecordedLLM(CustomLLM):
 
     The key holds the model's name, the messages and the options, which decide what a greedy model says. ``replayed``
     counts the prompts that were answered from the record: what they took is not to be taken for the model's speed.
+    ``tokens`` counts those of all prompts and of all that was said, from the record too; ``uncounted`` the prompts of
+    which the model did not tell them.
     """
 
     name: str
     context_window: int
     folder: Path
     replayed: int = 0
+    fresh: bool = False
+    """Asks anew what is on record, and records it anew."""
+    tokens: dict[str, int] = {"prompt": 0, "said": 0}  # noqa: RUF012 pydantic copies it
+    uncounted: int = 0
     _load: Callable[[], LLM] = PrivateAttr()
 
     @classmethod
-    def before(cls, load: Callable[[], LLM], *, name: str, context_window: int, folder: Path) -> RecordedLLM:
+    def before(
+        cls, load: Callable[[], LLM], *, name: str, context_window: int, folder: Path, fresh: bool = False
+    ) -> RecordedLLM:
         """``load`` is called when something must be asked that is not on record."""
-        recorded = cls(name=name, context_window=context_window, folder=folder)
+        recorded = cls(name=name, context_window=context_window, folder=folder, fresh=fresh)
         recorded._load = load
         return recorded
 
@@ -63,19 +71,23 @@ class RecordedLLM(CustomLLM):
         path = self._path(messages, kwargs)
 
         def generate() -> ChatResponseGen:
-            try:
-                said = json.loads(path.read_text(encoding="utf-8"))["said"]
-            except (OSError, ValueError):
-                said = None
-            if said is not None:
+            if (kept := self._kept(path)) is not None:
                 self.replayed += 1
-                yield _response(said, said)
+                self._count(kept.get("tokens"))
+                yield _response(kept["said"], kept["said"])
                 return
             text = ""
+            told: dict[str, Any] = {}
+            self.uncounted += 1  # until it is counted: whoever reads may stop in the middle
             for response in self._inner.stream_chat(messages, **kwargs):
                 text = response.message.content or text
+                told = response.additional_kwargs or told
                 yield _response(text, response.delta or "")
-            write_json(path, {"said": text})
+            counted = "prompt_tokens" in told and "completion_tokens" in told
+            tokens = {"prompt": told["prompt_tokens"], "said": told["completion_tokens"]} if counted else None
+            self.uncounted -= 1
+            self._count(tokens)
+            write_json(path, {"said": text, **({"tokens": tokens} if tokens else {})})
 
         return generate()
 
@@ -88,6 +100,22 @@ class RecordedLLM(CustomLLM):
                 yield CompletionResponse(text=part.message.content or "", delta=part.delta)
 
         return generate()
+
+    def _kept(self, path: Path) -> dict[str, Any] | None:
+        if self.fresh:
+            return None
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None  # not asked yet, or damaged: it is asked (again)
+        return kept if isinstance(kept, dict) and isinstance(kept.get("said"), str) else None
+
+    def _count(self, tokens: dict[str, int] | None) -> None:
+        if tokens is None:
+            self.uncounted += 1
+            return
+        for name in self.tokens:
+            self.tokens[name] += tokens[name]
 
     def _path(self, messages: Sequence[ChatMessage], options: dict[str, Any]) -> Path:
         said = [[m.role.value, m.content or ""] for m in messages]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from eval.measures import all_evidence, measure
 from eval.questions import KINDS, Question, cluster_of, fingerprint, load_questions, select
-from eval.results import Json, citewell_version
+from eval.results import Json, made_with
 from eval.statistics import Interval, compare, interval
 from eval.tables import percent, table
 from rag.build import load_embedder, load_llm, open_library
@@ -47,9 +47,7 @@ def measure_questions(
 
     questions = load_questions(path)
     answerable = [q for q in select(questions, split=split) if q.answerable]
-    chosen = [q for q in answerable if with_llm or q.stands_alone]
-    if not chosen:
-        raise CitewellError(f"{path}: no answerable question of split {split!r} stands alone; use --llm")
+    chosen = answerable if with_llm else answerable_alone(questions, path, split=split)
     library = open_library(config, embedder)
     require_papers(chosen, {p.paper_id for p in library.papers()}, config.library)
     asker = Asker(config, llm=llm) if with_llm else None
@@ -59,7 +57,7 @@ def measure_questions(
     clusters = cluster_of(questions)
     results: Json = {
         "measured": "retrieval",
-        "citewell": citewell_version(),
+        **made_with(),
         "questions": {"file": path.name, "sha256": fingerprint(path), "split": split},
         "library": config.library,
         "index": library.snapshot().fingerprint,
@@ -80,6 +78,14 @@ def measure_questions(
     }
     library.close()
     return results, run
+
+
+def answerable_alone(questions: Sequence[Question], path: Path, *, split: str) -> list[Question]:
+    """The answerable questions of a split that are looked up as they stand. Raises CitewellError for none."""
+    chosen = [q for q in select(questions, split=split) if q.answerable and q.stands_alone]
+    if not chosen:
+        raise CitewellError(f"{path}: no answerable question of split {split!r} stands alone; use --llm")
+    return chosen
 
 
 def measured(questions: Sequence[Question], run: Run) -> dict[str, dict[str, float]]:
@@ -132,7 +138,7 @@ def measure_collection(
     values = {name: measure(collection.qrels, run, COLLECTION_MEASURES) for name, run in runs.items()}
     results: Json = {
         "measured": "collection",
-        "citewell": citewell_version(),
+        **made_with(),
         "collection": {
             "name": collection.name,
             "split": split,
@@ -149,6 +155,7 @@ def measure_collection(
             m: [{**asdict(c), "verdict": c.verdict} for c in compare("citewell", {n: v[m] for n, v in values.items()})]
             for m in ("nDCG@10", "R@100")
         },
+        "values": values,
     }
     library.close()
     return results, runs["citewell"]

@@ -14,6 +14,7 @@ from eval.statistics import SEED, Interval, interval
 from eval.tables import percent, table
 
 _TIMES = ("retrieve", "first_token", "total")
+_TOKENS = ("prompt", "said")
 COLUMNS: dict[str, str] = {
     "answered": "answered",
     "right": "right",
@@ -65,6 +66,7 @@ def summarise(records: Sequence[Json], clusters: Mapping[str, str]) -> Json:
             _interval([r for r in records if r["count_right"] is not None], _of("count_right"), clusters)
         ),
         "latency_ms": latency(records),
+        "tokens": tokens(records),
         "selective": selective_summary(records, clusters),
     }
 
@@ -72,10 +74,19 @@ def summarise(records: Sequence[Json], clusters: Mapping[str, str]) -> Json:
 def latency(records: Sequence[Json]) -> Json:
     """Median and 95th percentile in ms of each time, over the questions that have it; "answered" by themselves."""
 
+    return _of_all_and_answered(records, "timings_ms", _TIMES)
+
+
+def tokens(records: Sequence[Json]) -> Json:
+    """As ``latency``, of the tokens of all prompts that an answer took, and of all that the model said."""
+    return _of_all_and_answered(records, "tokens", _TOKENS)
+
+
+def _of_all_and_answered(records: Sequence[Json], key: str, names: Sequence[str]) -> Json:
     def of(rows: Sequence[Json]) -> Json:
         out = {}
-        for name in _TIMES:
-            values = [r["timings_ms"][name] for r in rows if name in r["timings_ms"]]
+        for name in names:
+            values = [r[key][name] for r in rows if name in r.get(key, {})]
             if values:
                 out[name] = {
                     "median": round(float(np.median(values)), 1),
@@ -151,6 +162,13 @@ def print_summary(summary: Json) -> str:
         for name, row in found.items()
     ]
     parts.append(table(["seconds", "median", "p95"], rows))
+    rows = [
+        [f"{name} ({which})", f"{row['median']:.0f}", f"{row['p95']:.0f}"]
+        for which, found in summary.get("tokens", {}).items()
+        for name, row in found.items()
+    ]
+    if rows:
+        parts.append(table(["tokens", "median", "p95"], rows))
     chosen = summary["selective"]
     if chosen:
         only = chosen["answered_only"]

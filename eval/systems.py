@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eval.collections import Collection, Document
+from eval.measures import ranking
 from rag import chunk, lexical
 from rag.catalogue import Catalogue
 from rag.chunk import chunk_papers, embedded_text
 from rag.embed import Embedder, Vectors
+from rag.late import TokenStore
 from rag.lexical import LexicalIndex, terms
 from rag.library import Library
 from rag.records import Paper, Source
 from rag.retrieve import CitewellRetriever
 from rag.store import VectorStore
-from rag.sync import CATALOGUE, VECTORS
+from rag.sync import CATALOGUE, VECTORS, tokens_of
 
 DEPTH = 1000
 """Documents of a ranking that are kept."""
@@ -59,6 +62,36 @@ def citewell(library: Library, queries: Mapping[str, str], *, k: int = DEPTH, ba
     return run
 
 
+def words_alone(library: Library, queries: Mapping[str, str], *, k: int = DEPTH) -> Run:
+    """The lexical leg of ``library`` by itself; papers that share no word with a query are not found."""
+    words = library.snapshot().words
+    run: Run = {}
+    for query, text in queries.items():
+        scores = words.scores(terms(text))
+        run[query] = cut({words.paper_ids[i]: float(scores[i]) for i in _first(scores) if scores[i] > 0}, k)
+    return run
+
+
+def vectors_alone(library: Library, queries: Mapping[str, str], *, k: int = DEPTH) -> Run:
+    """The dense leg of ``library`` by itself: the cosine of a paper's best passage."""
+    snapshot = library.snapshot()
+    asked = library.embedder.encode(list(queries.values()))
+    run: Run = {}
+    for query, near in zip(queries, snapshot.vectors.nearest(asked, 4 * k), strict=True):
+        best: dict[str, float] = {}
+        for chunk_id, cosine in near:
+            paper = snapshot.paper_of_chunk.get(chunk_id)
+            if paper is not None and cosine > best.get(paper, -2.0):
+                best[paper] = float(cosine)
+        run[query] = cut(best, k)
+    return run
+
+
+def cut(scores: Mapping[str, float], k: int) -> dict[str, float]:
+    """The best ``k`` of ``scores``, in their total order. Raises CitewellError for a score that is no number."""
+    return {i: scores[i] for i in ranking(scores)[:k]}
+
+
 def document_vectors(embedder: Embedder, documents: Sequence[Document], folder: Path) -> Vectors:
     """Vectors of whole documents: (n, d) float32; kept in ``folder``, which must be of this corpus and embedder."""
     path = folder / "documents.npy"
@@ -76,16 +109,22 @@ def document_vectors(embedder: Embedder, documents: Sequence[Document], folder: 
 
 def collection_folder(cache: Path, collection: Collection, embedder: Embedder) -> Path:
     """Where what is made of a collection with an embedder is kept between runs."""
-    digest = hashlib.sha256()
-    for part in (embedder.fingerprint, chunk.VERSION, lexical.VERSION):
-        digest.update(f"{part}\x1e".encode())
-    for document in collection.documents:
-        digest.update(f"{document.id}\x1f{document.title}\x1f{document.text}\x1e".encode())
-    return cache / "eval" / f"{collection.name}-{digest.hexdigest()[:16]}"
+    return _folder(cache, collection.name, [(d.id, d.title, d.text) for d in collection.documents], embedder)
+
+
+def papers_folder(cache: Path, name: str, papers: Sequence[Paper], embedder: Embedder) -> Path:
+    """As ``collection_folder``, for the papers of the library ``name``."""
+    return _folder(cache, name, [(p.paper_id, p.title, p.abstract) for p in papers], embedder)
 
 
 def collection_library(folder: Path, collection: Collection, embedder: Embedder) -> Library:
-    """A library that holds each document as one paper under the document's id, embedded and indexed as Citewell does.
+    """A library that holds each document as one paper under the document's id."""
+    papers = [_paper(d, row) for row, d in enumerate(collection.documents, 1) if d.title or d.text.strip()]
+    return paper_library(folder, papers, embedder)
+
+
+def paper_library(folder: Path, papers: Sequence[Paper], embedder: Embedder) -> Library:
+    """A library of ``papers``, embedded and indexed as Citewell does.
 
     Readers and duplicates are left out: a benchmark's documents must stay apart, whatever they share. Made once;
     a run that was stopped goes on where it was.
@@ -93,10 +132,18 @@ def collection_library(folder: Path, collection: Collection, embedder: Embedder)
     folder.mkdir(parents=True, exist_ok=True)
     catalogue = Catalogue(folder / CATALOGUE)
     if "lexical" not in catalogue.meta():
-        papers = [_paper(d, row) for row, d in enumerate(collection.documents, 1) if d.title or d.text.strip()]
         _build(folder, catalogue, papers, embedder)
     catalogue.close()
     return Library(folder, embedder)
+
+
+def _folder(cache: Path, name: str, texts: Iterable[tuple[str, str, str]], embedder: Embedder) -> Path:
+    digest = hashlib.sha256()
+    for part in (embedder.fingerprint, chunk.VERSION, lexical.VERSION, "tokens"):
+        digest.update(f"{part}\x1e".encode())
+    for paper_id, title, text in texts:
+        digest.update(f"{paper_id}\x1f{title}\x1f{text}\x1e".encode())
+    return cache / "eval" / f"{name}-{digest.hexdigest()[:16]}"
 
 
 def _build(folder: Path, catalogue: Catalogue, papers: Sequence[Paper], embedder: Embedder) -> None:
@@ -107,14 +154,17 @@ def _build(folder: Path, catalogue: Catalogue, papers: Sequence[Paper], embedder
     )
     name = f"chunks-{embedder.fingerprint}-{chunk.VERSION}"
     stored = VectorStore(folder / VECTORS).collection(name)
-    held = stored.ids()
-    todo = [c for c in chunks if c.chunk_id not in held]
-    told = _told("passages", len(todo))
-    for at in range(0, len(todo), 1024):
-        part = todo[at : at + 1024]
-        vectors = embedder.encode([embedded_text(c) for c in part])
-        stored.upsert([c.chunk_id for c in part], vectors, [c.text for c in part], [c.paper_id for c in part])
-        told(at + len(part))
+    with closing(TokenStore(tokens_of(folder, name))) as tokens:
+        held = stored.ids() & tokens.ids()
+        todo = [c for c in chunks if c.chunk_id not in held]
+        told = _told("passages", len(todo))
+        for at in range(0, len(todo), 1024):
+            part = todo[at : at + 1024]
+            ids = [c.chunk_id for c in part]
+            vectors, token_vectors = embedder.read([embedded_text(c) for c in part])
+            tokens.write(ids, token_vectors)
+            stored.upsert(ids, vectors, [c.text for c in part], [c.paper_id for c in part])
+            told(at + len(part))
     words = f"words-{lexical.VERSION}"
     LexicalIndex.build(papers).save(folder / words)
     with catalogue.transaction():

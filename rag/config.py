@@ -47,6 +47,8 @@ class Config:
     """The key for llm_url, if it wants one."""
     llm_timeout: float = 120.0
     """Seconds to wait for llm_url."""
+    judge_key: str = ""
+    """The key for the judge of 'citewell eval answers', if it wants one."""
     threads: int = min(os.cpu_count() or 2, 8)
     """Threads of the embedded language model."""
     requests_per_minute: int = 60
@@ -77,10 +79,7 @@ def load_config(
     values: dict[str, Any] = {}
     path = Path(env["CITEWELL_CONFIG"]) if env.get("CITEWELL_CONFIG") else (folder or Path.cwd()) / FILE_NAME
     if path.is_file():
-        try:
-            values.update(tomllib.loads(path.read_text(encoding="utf-8")))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-            raise ConfigError(f"{path} cannot be read as TOML: {error}; mend or remove it") from error
+        values.update(read_toml(path))
     elif env.get("CITEWELL_CONFIG"):
         raise ConfigError(f"CITEWELL_CONFIG names {path}, which is no file; correct or unset it")
     known = {f.name for f in fields(Config)}
@@ -114,6 +113,14 @@ def load_config(
     if not _LIBRARY_NAME.fullmatch(config.library):
         raise ConfigError(f"library name {config.library!r} cannot be used; take letters, digits, '-' and '_'")
     return config
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file. Raises ConfigError where it cannot be read as one."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise ConfigError(f"{path} cannot be read as TOML: {error}; mend or remove it") from error
 
 
 def _convert(key: str, value: Any, kind: type) -> Any:

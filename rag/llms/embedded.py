@@ -111,9 +111,14 @@ class EmbeddedLLM(CustomLLM):
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
         def generate() -> ChatResponseGen:
             text = ""
-            for delta in self._deltas(messages, kwargs):
+            usage: dict[str, int] = {}
+            for delta in self._deltas(messages, kwargs, usage):
                 text += delta
                 yield ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text), delta=delta)
+            # a last piece that says nothing but how many tokens it took, under the names LlamaIndex's OpenAI class uses
+            yield ChatResponse(
+                message=ChatMessage(role=MessageRole.ASSISTANT, content=text), delta="", additional_kwargs=usage
+            )
 
         return generate()
 
@@ -129,11 +134,17 @@ class EmbeddedLLM(CustomLLM):
 
         return generate()
 
-    def _deltas(self, messages: Sequence[ChatMessage], options: dict[str, Any]) -> Iterator[str]:
-        """Pieces of the answer as the engine makes them. Raises ModelError where it refuses the prompt."""
+    def _deltas(
+        self, messages: Sequence[ChatMessage], options: dict[str, Any], usage: dict[str, int] | None = None
+    ) -> Iterator[str]:
+        """Pieces of the answer as the engine makes them, then its count of tokens in ``usage``.
+
+        Raises ModelError where it refuses the prompt.
+        """
         request = {
             "messages": [{"role": m.role.value, "content": m.content or ""} for m in messages],
             "stream": True,
+            "stream_options": {"include_usage": True},
             "cache_prompt": True,
             "temperature": 0.0,
             "max_tokens": self.max_tokens,
@@ -168,6 +179,8 @@ class EmbeddedLLM(CustomLLM):
                     return
                 if "error" in piece:
                     raise ModelError(f"the language model {Path(self.path).name} refused: {piece['error']['message']}")
+                if usage is not None and (told := piece.get("usage")):
+                    usage.update({name: int(told[name]) for name in ("prompt_tokens", "completion_tokens")})
                 choices = piece.get("choices") or [{}]
                 if delta := choices[0].get("delta", {}).get("content"):
                     yield delta

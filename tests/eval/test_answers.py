@@ -138,7 +138,7 @@ def test_table_and_report_of_written_results(
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "<b>" not in page
-    assert page.count("<svg") == 4
+    assert page.count("<svg") == 6
     for reference in ("http:", "https:", "src=", "url(", "@import"):
         assert reference not in page
 

@@ -76,3 +76,43 @@ def test_the_model_is_loaded_only_when_it_must_be_asked(tmp_path: Path) -> None:
 
     again = RecordedLLM.before(never, name="m", context_window=512, folder=tmp_path)
     assert again.complete("hello").text == "one two"
+
+
+class Telling(Counting):
+    """Tells its tokens with its last piece, as the embedded engine does."""
+
+    def stream_chat(self, messages: Any, **kwargs: Any) -> ChatResponseGen:
+        yield from super().stream_chat(messages, **kwargs)
+        told = {"prompt_tokens": 7, "completion_tokens": 2}
+        yield ChatResponse(message=ChatMessage(role="assistant", content="one two"), delta="", additional_kwargs=told)
+
+
+def test_tokens_are_counted_and_from_the_record_too(tmp_path: Path) -> None:
+    first, second = recorded(Telling(), tmp_path), recorded(Telling(), tmp_path)
+    first.complete("hello")
+    first.complete("again")
+    assert (first.tokens, first.uncounted, first.replayed) == ({"prompt": 14, "said": 4}, 0, 0)
+    second.complete("hello")
+    assert (second.tokens, second.uncounted, second.replayed) == ({"prompt": 7, "said": 2}, 0, 1)
+
+
+def test_a_model_that_tells_no_tokens_or_is_stopped_leaves_them_untold(tmp_path: Path) -> None:
+    silent = recorded(Counting(), tmp_path)
+    silent.complete("hello")
+    assert (silent.tokens, silent.uncounted) == ({"prompt": 0, "said": 0}, 1)
+    stopped = recorded(Telling(), tmp_path / "other")
+    stream = stopped.stream_complete("hello")
+    next(iter(stream))
+    stream.close()  # type: ignore[attr-defined]
+    assert stopped.uncounted == 1
+
+
+def test_fresh_asks_and_records_anew(tmp_path: Path) -> None:
+    recorded(Counting(), tmp_path).complete("hello")
+    inner = Telling()
+    anew = RecordedLLM.before(lambda: inner, name="m", context_window=512, folder=tmp_path, fresh=True)
+    anew.complete("hello")
+    assert (inner._asked, anew.replayed) == (["hello"], 0)
+    after = recorded(Counting(), tmp_path)
+    after.complete("hello")
+    assert after.tokens == {"prompt": 7, "said": 2}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eval.statistics import compare, holm, interval, permutation_p
+from eval.statistics import bootstrap_p, compare, compare_pairs, holm, interval, permutation_p
 
 
 def test_a_planted_regression_is_called() -> None:
@@ -94,3 +94,34 @@ def test_holm_only_raises_and_keeps_the_order(p_values: list[float]) -> None:
     assert all(p <= a <= 1 for p, a in zip(p_values, adjusted, strict=True))
     ordered = [a for _, a in sorted(zip(p_values, adjusted, strict=True))]
     assert ordered == sorted(ordered)
+
+
+def test_every_pair_is_compared_and_corrected_together() -> None:
+    rng = np.random.default_rng(5)
+    base = {f"q{i}": float(v) for i, v in enumerate(rng.uniform(0, 0.8, 80))}
+    values = {
+        "a": base,
+        "b": {i: v + 0.1 + float(rng.normal(0, 0.05)) for i, v in base.items()},
+        "c": {i: v + float(rng.normal(0, 0.05)) for i, v in base.items()},
+    }
+    found = compare_pairs([("a", "b"), ("a", "c"), ("b", "c")], values)
+    assert [(c.a, c.b, c.verdict) for c in found] == [
+        ("a", "b", "better"),
+        ("a", "c", "no difference"),
+        ("b", "c", "worse"),
+    ]
+    assert all(abs(c.p_holm - c.p_bootstrap) < 0.1 for c in found), "two tests of the same thing"
+
+
+def test_a_bootstrap_of_nulls_calls_at_the_nominal_rate() -> None:
+    rng = np.random.default_rng(6)
+    called = sum(bootstrap_p(rng.normal(0, 0.2, 60).tolist(), rounds=400) <= 0.05 for _ in range(400))
+    assert 8 <= called <= 36
+
+
+def test_no_change_at_all_may_be_a_change_in_either_direction() -> None:
+    (same,) = compare("a", {"a": {"p": 1.0, "q": 0.0}, "b": {"p": 1.0, "q": 0.0}})
+    assert same.low == -same.high < 0
+    (fallen,) = compare("a", {"a": {"p": 1.0, "q": 1.0}, "b": {"p": 0.0, "q": 0.0}})
+    assert (fallen.low, fallen.difference) == (-1.0, -1.0)
+    assert -1 < fallen.high < 0

@@ -56,6 +56,13 @@ def test_a_chat_streams_pieces_that_make_up_the_whole(smol: EmbeddedLLM) -> None
     assert (said.role, said.content) == (MessageRole.ASSISTANT, whole)
 
 
+def test_the_last_piece_of_a_stream_tells_the_tokens(smol: EmbeddedLLM) -> None:
+    *_, last = smol.stream_chat(user("Name three colours."), max_tokens=5)
+    assert last.delta == ""
+    assert last.additional_kwargs["completion_tokens"] == 5
+    assert last.additional_kwargs["prompt_tokens"] > 5
+
+
 def test_a_completion_is_the_answer_to_one_message(smol: EmbeddedLLM) -> None:
     said = smol.complete("Name three colours.", max_tokens=16).text
     assert said == smol.chat(user("Name three colours."), max_tokens=16).message.content
