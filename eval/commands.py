@@ -44,6 +44,16 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     answers.add_argument("--limit", metavar="N", type=int, help="only N of them, spread evenly")
     answers.add_argument("--fresh", action="store_true", help="ask anew what was asked before")
 
+    make = command("make", _make, "write questions about a library with the language model, and drop the bad ones")
+    make.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library to use")
+    make.add_argument("--out", metavar="FILE.jsonl", type=Path, help="where to (default: questions-LIBRARY.jsonl)")
+    make.add_argument("--count", metavar="N", type=int, default=40, help="how many, all kinds together (default: 40)")
+    make.add_argument(
+        "--kinds", metavar="KIND[,KIND…]", type=_listed, help="single, paraphrase, two-paper, unanswerable"
+    )
+    make.add_argument("--seed", metavar="N", type=int, default=0, help="another seed, other questions (default: 0)")
+    make.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
     papers = command("table", _table, "print, paper by paper, whether it is found, answered and rightly cited")
     papers.add_argument("results", metavar="RESULTS.json", type=Path, help="what 'citewell eval answers --out' wrote")
 
@@ -122,6 +132,17 @@ def _answers(args: argparse.Namespace, config: Config) -> int:
         write_json(args.out, results)
         print(f"written: {args.out}", file=sys.stderr)
     print(print_summary(results["summary"]))
+    return 0
+
+
+def _make(args: argparse.Namespace, config: Config) -> int:
+    import json
+
+    from eval.make import make_questions, print_made
+
+    path = args.out or Path(f"questions-{config.library}.jsonl")
+    results = make_questions(config, path, count=args.count, kinds=args.kinds, seed=args.seed)
+    print(json.dumps(results, ensure_ascii=False) if args.json else print_made(results))
     return 0
 
 
