@@ -54,6 +54,11 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     make.add_argument("--seed", metavar="N", type=int, default=0, help="another seed, other questions (default: 0)")
     make.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
+    cases = command("cases", _cases, "list the thumbs given on the page, and write them as questions")
+    cases.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library to use")
+    cases.add_argument("--out", metavar="FILE.jsonl", type=Path, help="write them as a questions file")
+    cases.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
     papers = command("table", _table, "print, paper by paper, whether it is found, answered and rightly cited")
     papers.add_argument("results", metavar="RESULTS.json", type=Path, help="what 'citewell eval answers --out' wrote")
 
@@ -143,6 +148,25 @@ def _make(args: argparse.Namespace, config: Config) -> int:
     path = args.out or Path(f"questions-{config.library}.jsonl")
     results = make_questions(config, path, count=args.count, kinds=args.kinds, seed=args.seed)
     print(json.dumps(results, ensure_ascii=False) if args.json else print_made(results))
+    return 0
+
+
+def _cases(args: argparse.Namespace, config: Config) -> int:
+    import json
+
+    from eval.cases import cases_json, cases_of, print_cases
+    from eval.questions import as_line
+    from eval.results import write_text
+
+    questions, left = cases_of(config)
+    if args.out and questions:
+        write_text(args.out, "".join(as_line(q) + "\n" for q in questions))
+        print(f"written: {args.out}", file=sys.stderr)
+    written = str(args.out) if args.out and questions else ""
+    if args.json:
+        print(json.dumps(cases_json(questions, left, written), ensure_ascii=False))
+    else:
+        print(print_cases(questions, left))
     return 0
 
 
