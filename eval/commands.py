@@ -54,6 +54,13 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     make.add_argument("--seed", metavar="N", type=int, default=0, help="another seed, other questions (default: 0)")
     make.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
+    peers = command("peers", _peers, "ask other systems the same questions, with the same models and the same scorer")
+    with_questions(peers)
+    peers.add_argument("--kinds", metavar="KIND[,KIND…]", type=_listed, help="only these kinds of questions")
+    peers.add_argument("--limit", metavar="N", type=int, help="only N of them, spread evenly")
+    peers.add_argument("--peers", metavar="NAME[,NAME…]", type=_listed, help="citewell, citation-engine, paperqa")
+    peers.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
     cases = command("cases", _cases, "list the thumbs given on the page, and write them as questions")
     cases.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library to use")
     cases.add_argument("--out", metavar="FILE.jsonl", type=Path, help="write them as a questions file")
@@ -148,6 +155,27 @@ def _make(args: argparse.Namespace, config: Config) -> int:
     path = args.out or Path(f"questions-{config.library}.jsonl")
     results = make_questions(config, path, count=args.count, kinds=args.kinds, seed=args.seed)
     print(json.dumps(results, ensure_ascii=False) if args.json else print_made(results))
+    return 0
+
+
+def _peers(args: argparse.Namespace, config: Config) -> int:
+    import json
+
+    from eval.peers import measure_peers, print_peers
+    from eval.questions import default_questions
+    from eval.results import write_json
+
+    results = measure_peers(
+        config,
+        args.questions or default_questions(),
+        split=args.split,
+        kinds=args.kinds,
+        limit=args.limit,
+        peers=args.peers,
+    )
+    if args.out:
+        write_json(args.out, results)
+    print(json.dumps(results, ensure_ascii=False) if args.json else print_peers(results))
     return 0
 
 

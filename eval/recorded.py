@@ -46,7 +46,8 @@ class RecordedLLM(CustomLLM):
         return recorded
 
     @cached_property
-    def _inner(self) -> LLM:
+    def inner(self) -> LLM:
+        """The language model itself, loaded when it is wanted first."""
         return self._load()
 
     @property
@@ -72,7 +73,7 @@ class RecordedLLM(CustomLLM):
                 yield _response(said, said)
                 return
             text = ""
-            for response in self._inner.stream_chat(messages, **kwargs):
+            for response in self.inner.stream_chat(messages, **kwargs):
                 text = response.message.content or text
                 yield _response(text, response.delta or "")
             write_json(path, {"said": text})
