@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 SPLITS = ("tune", "calibrate", "test", "all")
 
 
-def add_commands(parser: argparse.ArgumentParser) -> None:
-    """Adds the commands to the parser of ``citewell eval``; each sets ``measure``, a function (args, config) -> int."""
+def add_commands(parser: argparse.ArgumentParser, *, serve_review: Callable[..., None]) -> None:
+    """Adds the commands to the parser of ``citewell eval``; each sets ``measure``, a function (args, config) -> int.
+
+    ``serve_review`` (review, port) serves the page of ``eval review``: the evaluation does not know the pages.
+    """
     commands = parser.add_subparsers(title="measurements", metavar="MEASUREMENT", required=True)
 
     def command(name: str, run: Callable[[argparse.Namespace, Config], int], summary: str) -> argparse.ArgumentParser:
@@ -60,6 +63,12 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     peers.add_argument("--limit", metavar="N", type=int, help="only N of them, spread evenly")
     peers.add_argument("--peers", metavar="NAME[,NAME…]", type=_listed, help="citewell, citation-engine, paperqa")
     peers.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+    review = command("review", _review, "read made questions in the browser: accept, edit or drop each")
+    review.add_argument("file", metavar="FILE.jsonl", type=Path, help="what 'citewell eval make' wrote")
+    review.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library they are about")
+    review.set_defaults(serve_review=serve_review)
+    review.add_argument("--port", type=int, default=7861, help="port to bind, on this machine only (default: 7861)")
 
     cases = command("cases", _cases, "list the thumbs given on the page, and write them as questions")
     cases.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library to use")
@@ -176,6 +185,19 @@ def _peers(args: argparse.Namespace, config: Config) -> int:
     if args.out:
         write_json(args.out, results)
     print(json.dumps(results, ensure_ascii=False) if args.json else print_peers(results))
+    return 0
+
+
+def _review(args: argparse.Namespace, config: Config) -> int:
+    from eval.review import Review
+    from rag.build import open_catalogue
+
+    catalogue = open_catalogue(config)
+    papers = {p.paper_id: p for p in catalogue.papers()}
+    catalogue.close()
+    review = Review(args.file, papers)
+    args.serve_review(review, port=args.port)
+    print(f"{review.accepted_path}: {review.counts()['accepted']} accepted", file=sys.stderr)
     return 0
 
 

@@ -97,5 +97,5 @@ def print_made(results: Json) -> str:
     parts = [table(["kind", "made", "dropped"], rows)]
     if why:
         parts.append(table(["dropped, since the draft", "drafts"], why))
-    parts.append(f"written: {results['file']} (read them, and take out the lines of those that are no good)")
+    parts.append(f"written: {results['file']} (read them: citewell eval review {results['file']})")
     return "\n\n".join(parts)
