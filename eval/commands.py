@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 SPLITS = ("tune", "calibrate", "test", "all")
 
 
-def add_commands(parser: argparse.ArgumentParser) -> None:
-    """Adds the commands to the parser of ``citewell eval``; each sets ``measure``, a function (args, config) -> int."""
+def add_commands(parser: argparse.ArgumentParser, *, serve_review: Callable[..., None]) -> None:
+    """Adds the commands to the parser of ``citewell eval``; each sets ``measure``, a function (args, config) -> int.
+
+    ``serve_review`` (review, port) serves the page of ``eval review``: the evaluation does not know the pages.
+    """
     commands = parser.add_subparsers(title="measurements", metavar="MEASUREMENT", required=True)
 
     def command(name: str, run: Callable[[argparse.Namespace, Config], int], summary: str) -> argparse.ArgumentParser:
@@ -94,6 +97,34 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     gate.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library that holds the seeds")
     gate.add_argument("--renew", action="store_true", help="make what is measured now the baseline")
     with_json(gate)
+
+    make = command("make", _make, "write questions about a library with the language model, and drop the bad ones")
+    make.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library to use")
+    make.add_argument("--out", metavar="FILE.jsonl", type=Path, help="where to (default: questions-LIBRARY.jsonl)")
+    make.add_argument("--count", metavar="N", type=int, default=40, help="how many, all kinds together (default: 40)")
+    make.add_argument(
+        "--kinds", metavar="KIND[,KIND…]", type=_listed, help="single, paraphrase, two-paper, unanswerable"
+    )
+    make.add_argument("--seed", metavar="N", type=int, default=0, help="another seed, other questions (default: 0)")
+    make.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+    peers = command("peers", _peers, "ask other systems the same questions, with the same models and the same scorer")
+    with_questions(peers)
+    peers.add_argument("--kinds", metavar="KIND[,KIND…]", type=_listed, help="only these kinds of questions")
+    peers.add_argument("--limit", metavar="N", type=int, help="only N of them, spread evenly")
+    peers.add_argument("--peers", metavar="NAME[,NAME…]", type=_listed, help="citewell, citation-engine, paperqa")
+    peers.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+    review = command("review", _review, "read made questions in the browser: accept, edit or drop each")
+    review.add_argument("file", metavar="FILE.jsonl", type=Path, help="what 'citewell eval make' wrote")
+    review.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library they are about")
+    review.set_defaults(serve_review=serve_review)
+    review.add_argument("--port", type=int, default=7861, help="port to bind, on this machine only (default: 7861)")
+
+    cases = command("cases", _cases, "list the thumbs given on the page, and write them as questions")
+    cases.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library to use")
+    cases.add_argument("--out", metavar="FILE.jsonl", type=Path, help="write them as a questions file")
+    cases.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
     papers = command("table", _table, "print, paper by paper, whether it is found, answered and rightly cited")
     papers.add_argument("results", metavar="RESULTS.json", type=Path, help="what 'citewell eval answers --out' wrote")
@@ -236,6 +267,70 @@ def _answers(args: argparse.Namespace, config: Config) -> int:
         from eval.judge import print_judge
 
         print("\n" + print_judge(results["judge"]))
+    return 0
+
+
+def _make(args: argparse.Namespace, config: Config) -> int:
+    import json
+
+    from eval.make import make_questions, print_made
+
+    path = args.out or Path(f"questions-{config.library}.jsonl")
+    results = make_questions(config, path, count=args.count, kinds=args.kinds, seed=args.seed)
+    print(json.dumps(results, ensure_ascii=False) if args.json else print_made(results))
+    return 0
+
+
+def _peers(args: argparse.Namespace, config: Config) -> int:
+    import json
+
+    from eval.peers import measure_peers, print_peers
+    from eval.questions import default_questions
+    from eval.results import write_json
+
+    results = measure_peers(
+        config,
+        args.questions or default_questions(),
+        split=args.split,
+        kinds=args.kinds,
+        limit=args.limit,
+        peers=args.peers,
+    )
+    if args.out:
+        write_json(args.out, results)
+    print(json.dumps(results, ensure_ascii=False) if args.json else print_peers(results))
+    return 0
+
+
+def _review(args: argparse.Namespace, config: Config) -> int:
+    from eval.review import Review
+    from rag.build import open_catalogue
+
+    catalogue = open_catalogue(config)
+    papers = {p.paper_id: p for p in catalogue.papers()}
+    catalogue.close()
+    review = Review(args.file, papers)
+    args.serve_review(review, port=args.port)
+    print(f"{review.accepted_path}: {review.counts()['accepted']} accepted", file=sys.stderr)
+    return 0
+
+
+def _cases(args: argparse.Namespace, config: Config) -> int:
+    import json
+
+    from eval.cases import cases_json, cases_of, print_cases
+    from eval.questions import as_line
+    from eval.results import write_text
+
+    questions, left = cases_of(config)
+    if args.out and questions:
+        write_text(args.out, "".join(as_line(q) + "\n" for q in questions))
+        print(f"written: {args.out}", file=sys.stderr)
+    written = str(args.out) if args.out and questions else ""
+    if args.json:
+        print(json.dumps(cases_json(questions, left, written), ensure_ascii=False))
+    else:
+        print(print_cases(questions, left))
     return 0
 
 

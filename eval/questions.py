@@ -107,6 +107,16 @@ def select(
     return chosen
 
 
+def as_line(question: Question) -> str:
+    """The question as a line of a questions file, what is empty left out."""
+    item = {"id": question.id, "kind": question.kind, "class": question.class_, "split": question.split}
+    fields: dict[str, Any] = {**item, "lang": question.lang, "question": question.question}
+    for name in ("english", "history", "papers", "near", "facts", "evidence", "count", "note"):
+        fields[name] = getattr(question, name)
+    kept = {k: v for k, v in fields.items() if v not in ("", (), None) or k in _REQUIRED}
+    return json.dumps(kept, ensure_ascii=False)
+
+
 def fingerprint(path: Path) -> str:
     """SHA-256 of a questions file: 64 hex digits."""
     return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -54,7 +54,8 @@ class RecordedLLM(CustomLLM):
         return recorded
 
     @cached_property
-    def _inner(self) -> LLM:
+    def inner(self) -> LLM:
+        """The language model itself, loaded when it is wanted first."""
         return self._load()
 
     @property
@@ -79,7 +80,7 @@ class RecordedLLM(CustomLLM):
             text = ""
             told: dict[str, Any] = {}
             self.uncounted += 1  # until it is counted: whoever reads may stop in the middle
-            for response in self._inner.stream_chat(messages, **kwargs):
+            for response in self.inner.stream_chat(messages, **kwargs):
                 text = response.message.content or text
                 told = response.additional_kwargs or told
                 yield _response(text, response.delta or "")

@@ -174,6 +174,9 @@ def complete(
     wanted = {t: idf(t) for t in set(terms(question))}
     total = sum(wanted.values()) or 1.0
     ranked = sorted(evidence, key=lambda e: (-e.score, e.number))
+    # what no sentence of the answer, nor the best evidence, comes from has nothing to add
+    spoken = {p.paper_id for c in kept for p in c.judgement.support} | {p.paper_id for p in needed}
+    ranked = [e for e in ranked if e.paper_id in spoken or e.paper_id == ranked[0].paper_id]
     limit = at_most + min(failed, 1)
 
     def room() -> bool:

@@ -178,7 +178,7 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("eval", _eval, "measure retrieval and answers")
     from eval.commands import add_commands
 
-    add_commands(sub)
+    add_commands(sub, serve_review=_serve_review)
 
     command("doctor", _doctor, "check that everything needed is there")
     return parser
@@ -515,6 +515,12 @@ def _calibrate(args: argparse.Namespace, config: Config) -> int:
 
 def _eval(args: argparse.Namespace, config: Config) -> int:
     return int(args.measure(args, config))
+
+
+def _serve_review(review: Any, *, port: int) -> None:
+    from ui.review import serve_review
+
+    serve_review(review, port=port)
 
 
 def _doctor(args: argparse.Namespace, config: Config) -> int:
