@@ -111,7 +111,7 @@ def _figures(summary: Json) -> list[str]:
         return percent(None if value is None else Interval(**value))
 
     groups = summary["answerable"]
-    own = groups.get("all answerable") or next(iter(groups.values()), {})
+    own: Mapping[str, Any] = groups.get("all answerable") or next(iter(groups.values()), {})
     times = summary["latency_ms"]["all"]
     return [
         *(told(own.get(key)) for key, _ in _COLUMNS),

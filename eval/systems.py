@@ -155,7 +155,8 @@ def _build(folder: Path, catalogue: Catalogue, papers: Sequence[Paper], embedder
     name = f"chunks-{embedder.fingerprint}-{chunk.VERSION}"
     stored = VectorStore(folder / VECTORS).collection(name)
     with closing(TokenStore(tokens_of(folder, name))) as tokens:
-        held = stored.ids() & tokens.ids()
+        ids = [c.chunk_id for c in chunks]
+        held = stored.held(ids) & tokens.held(ids)
         todo = [c for c in chunks if c.chunk_id not in held]
         told = _told("passages", len(todo))
         for at in range(0, len(todo), 1024):
