@@ -33,5 +33,9 @@ class ServeError(CitewellError):
     """A page that cannot be served: the port is taken, the address unusable."""
 
 
+class HistoryError(CitewellError):
+    """The kept conversations cannot be read or written."""
+
+
 class AccountError(CitewellError):
     """An account that cannot be made, changed or found."""

@@ -1,4 +1,4 @@
-"""The chat page: Gradio wiring alone. What is shown is made by the pure functions beside this file."""
+"""The page: Gradio wiring alone. What is shown is made by the pure functions beside this file."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import os
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when gradio is imported
 
-import asyncio
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,156 +18,41 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from rag.errors import CitewellError, ServeError
-from rag.records import Finished, Found, Resolved, Token, Waiting
+from rag.feedback import Feedback
 from serve.api import PATHS
 from serve.gate import MAX_BODY, Access, Gate, user_of
-from serve.run import Ended, Engine, Failed, Papers, Run, Step
-from ui import render, sources
-from ui.conversation import Conversation, Exchange, papers_by_id
+from serve.run import Engine, Run
+from ui import render
+from ui.chat_view import AT_ONCE, PLAIN, chat_view
+from ui.conversation import Conversation
+from ui.history import History
 
 HERE = Path(__file__).parent
-FRAME = 0.08
-"""Seconds between two pictures of a text that is being written."""
-EMPTY_QUESTION = "Type a question first, or pick one of the examples."
-BUSY = "Still answering. Stop it first, or wait until it is done."
-EDITING = "Editing an earlier question: sending it starts again from there."
-LOOKING = "Looking it up"
-BRAND = '<div class="cw-brand"><h1>Citewell</h1><p>Answers from your papers, footnoted to the exact words</p></div>'
+SCRIPTS = ("page.js", "views.js", "talks.js")
+BRAND = (
+    '<div class="cw-brand"><button type="button" class="cw-tool cw-talks-open" data-do="talks" aria-expanded="false" '
+    'aria-label="Conversations">☰</button><h1>Citewell</h1></div>'
+)
 
 
 def build_page(
-    get_engine: Callable[[], Engine], *, examples: Callable[[], Sequence[str]], status: Callable[[], str] | None = None
+    get_engine: Callable[[], Engine],
+    *,
+    examples: Callable[[], Sequence[str]],
+    status: Callable[[], str] | None = None,
+    history: History | None = None,
+    feedback: Feedback | None = None,
 ) -> gr.Blocks:
     """The page. ``get_engine`` is called for each question, off the event loop, and may raise CitewellError.
 
     ``examples`` gives questions to begin with; it may have none yet while the library is being opened.
 
     ``status`` says in one line what is going on ("71 papers", "Fetching the model, 2 minutes left"), or "".
+
+    ``history`` keeps the conversations; without it they last as long as the page is served.
+
+    ``feedback`` keeps what readers think of answers.
     """
-
-    def begin(question: str, talk: Conversation, current: Run | None, from_turn: int) -> dict[Any, Any]:
-        """Takes a question on; ``follow`` then shows what becomes of it."""
-        question = (question or "").encode("utf-8", "replace").decode("utf-8").strip()
-        if not question:
-            return {notice: _notice(EMPTY_QUESTION)}
-        if current is not None and current.running:
-            return {notice: _notice(BUSY)}
-        if from_turn >= 0:
-            talk = talk.before(from_turn)
-        started = Run(get_engine, question, talk.turns())
-        return {
-            box: "",
-            notice: _notice(""),
-            conversation: talk,
-            run: started,
-            editing: -1,
-            past: render.conversation_html(talk) if from_turn >= 0 or not len(talk) else gr.skip(),
-            live: render.live_html(question, len(talk), render.working_html(LOOKING)),
-            send: gr.Button(visible=False),
-            halt: gr.Button(visible=True),
-        }
-
-    async def follow(talk: Conversation, current: Run | None) -> AsyncIterator[dict[Any, Any]]:
-        """Shows a run from its first step to its last."""
-        if current is None or not current.claim():
-            yield {live: gr.skip()}
-            return
-        turn = len(talk)
-        exchange = Exchange(current.question)
-        shown_at, ended = 0.0, False
-        async for first in current.steps():
-            steps: list[Step] = [first]
-            if isinstance(first, Token):
-                await asyncio.sleep(max(0.0, shown_at + FRAME - time.monotonic()))
-                steps += current.ready()  # and whether somebody stopped it meanwhile
-            html = ""
-            changed: dict[Any, Any] = {}
-            for step in steps:
-                exchange = _with(exchange, step)
-                if isinstance(step, Waiting) and step.ahead:
-                    html = render.waiting_html(step.ahead)
-                elif isinstance(step, Waiting) and exchange.hits:
-                    html = render.working_html(_reading(len(exchange.hits)))
-                elif isinstance(step, Waiting | Resolved):
-                    html = render.working_html(LOOKING)
-                elif isinstance(step, Found):
-                    html = render.working_html(_reading(len(step.hits)))
-                    changed[side] = sources.found_html(step.hits, turn)
-                elif isinstance(step, Token) and render.draft_text(exchange.draft):
-                    html = render.draft_html(exchange.draft)
-                elif isinstance(step, Ended):
-                    ended = True
-                    break
-            if ended:
-                break
-            if current.discarded:  # a new conversation has begun; what it shows must not be drawn over
-                return
-            if html:
-                shown_at = time.monotonic()
-                yield {live: render.live_html(current.question, turn, html), **changed}
-        if current.discarded:
-            return
-        if exchange.answer is None and not exchange.error:
-            exchange = replace(exchange, stopped=True)
-        talk = talk.and_then(exchange)
-        last: dict[Any, Any] = {
-            conversation: talk,
-            past: render.conversation_html(talk),
-            live: "",
-            send: gr.Button(visible=True),
-            halt: gr.Button(visible=False),
-        }
-        if exchange.answer or exchange.hits:
-            last[side] = sources.sources_html(exchange, turn)
-        yield last
-
-    def act(talk: Conversation, current: Run | None, from_turn: int, event: gr.EventData) -> dict[Any, Any]:
-        """What is clicked inside an answer, a question or an example."""
-        wanted = event._data if isinstance(event._data, dict) else {}
-        what, turn, text = wanted.get("do"), wanted.get("turn"), str(wanted.get("text") or "")
-        if what == "ask":
-            return begin(text, talk, current, from_turn)
-        if not isinstance(turn, int) or not 0 <= turn < len(talk):
-            return {notice: gr.skip()}
-        exchange = talk.exchanges[turn]
-        if what == "show":
-            return {side: sources.sources_html(exchange, turn)}
-        if what == "retry":
-            return {key: value for key, value in begin(exchange.question, talk, current, turn).items() if key != box}
-        if what in ("edit", "edit-resolved"):
-            resolved = exchange.answer.resolved_question if exchange.answer else exchange.question
-            return {
-                box: exchange.question if what == "edit" else resolved,
-                editing: turn,
-                notice: _notice(EDITING, cancel=True),
-            }
-        if what == "edit-cancel":
-            return {box: "", editing: -1, notice: _notice("")}
-        return {notice: gr.skip()}
-
-    def stop(current: Run | None) -> None:
-        if current is not None:
-            current.stop()
-
-    def clear(current: Run | None) -> dict[Any, Any]:
-        if current is not None:
-            current.stop(discard=True)
-        return {
-            box: "",
-            notice: _notice(""),
-            conversation: Conversation(),
-            run: None,
-            editing: -1,
-            past: render.welcome_html(examples()),
-            live: "",
-            side: sources.empty_html(),
-            send: gr.Button(visible=True),
-            halt: gr.Button(visible=False),
-        }
-
-    def swept(talk: Conversation, current: Run | None) -> dict[Any, Any]:
-        """Wipes a picture of the old answer that was on its way while the new conversation began."""
-        return {live: "", side: sources.empty_html()} if current is None and not len(talk) else {live: gr.skip()}
 
     def told(shown: str, before: str, talk: Conversation, current: Run | None) -> tuple[Any, Any]:
         """The status line, and the examples as soon as there are any, where no conversation has begun."""
@@ -181,102 +64,19 @@ def build_page(
         welcome = before if len(talk) or current is not None else render.welcome_html(examples())
         return gr.skip() if fresh == shown else fresh, gr.skip() if welcome == before else welcome
 
-    plain: dict[str, Any] = {"apply_default_css": False, "js_on_load": None}
     page: gr.Blocks
     with gr.Blocks(title="Citewell", fill_width=True, analytics_enabled=False) as page:
-        conversation = gr.State(Conversation())
-        run = gr.State(None)
-        editing = gr.State(-1)
-        action = gr.HTML("", visible="hidden", js_on_load="window.citewellTell = (what) => trigger('input', what);")
         with gr.Row(elem_id="cw-top"):
-            gr.HTML(BRAND, elem_id="cw-name", **plain)
-            state = gr.HTML('<p class="cw-state" role="status"></p>', elem_id="cw-state", **plain)
+            gr.HTML(BRAND, elem_id="cw-name", **PLAIN)
+            state = gr.HTML('<p class="cw-state" role="status"></p>', elem_id="cw-state", **PLAIN)
             new = gr.Button("New conversation", elem_id="cw-new", size="sm", variant="secondary", scale=0)
-        with gr.Row(elem_id="cw-main"):
-            with gr.Column(elem_id="cw-left", min_width=300):
-                # Not gr.Chatbot: it repeats each message's raw HTML in an aria-label, strips MathML and data
-                # attributes, and sends and draws every earlier message again for each token.
-                with gr.Column(elem_id="cw-chat"):
-                    past = gr.HTML(render.welcome_html(examples()), elem_id="cw-past", **plain)
-                    live = gr.HTML("", elem_id="cw-live", **plain)
-                with gr.Column(elem_id="cw-ask"):
-                    notice = gr.HTML(_notice(""), elem_id="cw-notice", **plain)
-                    with gr.Row(elem_id="cw-form"):
-                        box = gr.Textbox(
-                            elem_id="cw-box",
-                            label="Your question",
-                            show_label=False,
-                            container=False,
-                            placeholder="Ask your papers…",
-                            lines=1,
-                            max_lines=6,
-                            autofocus=True,
-                            scale=1,
-                        )
-                        send = gr.Button("Ask", elem_id="cw-send", variant="primary", scale=0, min_width=72)
-                        halt = gr.Button(
-                            "Stop", elem_id="cw-stop", variant="stop", scale=0, min_width=72, visible=False
-                        )
-            with gr.Column(elem_id="cw-side", min_width=300):
-                side = gr.HTML(sources.empty_html(), elem_id="cw-panel", **plain)
-
-        quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
-        at_once: dict[str, Any] = {**quiet, "queue": False, "trigger_mode": "multiple"}
-        starting = [box, notice, conversation, run, editing, past, live, side, send, halt]
-        asked = gr.on([box.submit, send.click], begin, [box, conversation, run, editing], starting, **at_once)
-        acted = action.input(act, [conversation, run, editing], starting, **at_once)
-        followed = [
-            event.then(
-                follow,
-                [conversation, run],
-                [conversation, past, live, side, send, halt],
-                concurrency_limit=None,  # the engine's line tells those who wait their place
-                trigger_mode="multiple",
-                **quiet,
-            )
-            for event in (asked, acted)
-        ]
-        halt.click(stop, run, None, **at_once)
-        # ``clear`` answers at once and by another way than ``follow``, whose last picture may come after it; what goes
-        # through the queue comes after that.
-        new.click(clear, run, starting, cancels=followed, **at_once).then(
-            swept, [conversation, run], [live, side], concurrency_limit=None, trigger_mode="multiple", **quiet
-        )
+        chat = chat_view(get_engine, examples=examples, history=history or History(), feedback=feedback, new=new)
         if status is not None:
-            page.load(told, [state, past, conversation, run], [state, past], **at_once)
-            gr.Timer(3.0).tick(told, [state, past, conversation, run], [state, past], **at_once)
+            looked_at = [state, chat.past, chat.conversation, chat.run]
+            page.load(told, looked_at, [state, chat.past], **AT_ONCE)
+            gr.Timer(3.0).tick(told, looked_at, [state, chat.past], **AT_ONCE)
     page.queue(default_concurrency_limit=None)
     return page
-
-
-def _with(exchange: Exchange, step: Step) -> Exchange:
-    """The exchange after a step."""
-    match step:
-        case Found(hits):
-            return replace(exchange, hits=hits, papers=papers_by_id(hit.paper for hit in hits))
-        case Token(text):
-            return replace(exchange, draft=exchange.draft + text)
-        case Papers(papers):
-            return replace(exchange, papers=exchange.papers | papers_by_id(papers))
-        case Finished(answer):
-            return replace(exchange, answer=answer)
-        case Failed(message, _):
-            return replace(exchange, error=message)
-        case _:
-            return exchange
-
-
-def _notice(words: str, *, cancel: bool = False) -> str:
-    undo = (
-        ' <button type="button" class="cw-tool" data-do="edit-cancel" data-turn="0">Cancel</button>' if cancel else ""
-    )
-    return f'<p class="cw-notice" role="status">{render.escape(words)}{undo}</p>'
-
-
-def _reading(found: int) -> str:
-    if not found:
-        return "No paper comes near; thinking about what to say"
-    return "Reading the paper found" if found == 1 else f"Reading the {found} papers found"
 
 
 def theme() -> gr.themes.Base:
@@ -304,7 +104,7 @@ def start(
     ``port`` 0 takes any free one.
     """
     port = _free(host, port)
-    script = (HERE / "page.js").read_text(encoding="utf-8")
+    script = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
     try:
         _, url, _ = page.launch(
             server_name=host,

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from rag import models
 from rag.answer import CitewellQueryEngine
-from rag.build import load_llm, open_library, sync_library
+from rag.build import library_folder, load_llm, open_library, sync_library
 from rag.config import Config
 from rag.errors import CitewellError, IndexStateError, NotReadyError
+from rag.feedback import Feedback
 from rag.library import Library
 from rag.line import Line
 from rag.retrieve import CitewellRetriever
@@ -21,6 +22,7 @@ from serve.gate import access_of
 from serve.service import Service
 from ui.app import build_page, serve
 from ui.examples import examples_of
+from ui.history import FILE, History
 
 
 class Preparation:
@@ -33,6 +35,7 @@ class Preparation:
         self._words = "Starting"
         self._engine: CitewellQueryEngine | None = None
         self._library: Library | None = None
+        self._llm = ""
         self._fault: Exception | None = None
 
     def start(self) -> None:
@@ -40,6 +43,8 @@ class Preparation:
 
     def status(self) -> str:
         """What is going on, in one line."""
+        if self._library is not None and self._engine is not None:
+            return f"{len(self._library):,} papers · {self._llm}"
         return self._words
 
     def examples(self) -> list[str]:
@@ -96,6 +101,7 @@ class Preparation:
         library = self._library = open_library(config)
         self._words = f"{len(library)} papers · loading the language model"
         llm = load_llm(config)
+        self._llm = llm.metadata.model_name
         self._engine = CitewellQueryEngine(
             CitewellRetriever(library),
             llm,
@@ -103,7 +109,6 @@ class Preparation:
             papers=config.papers,
             line=Line(config.slots),
         )
-        self._words = f"{len(library)} papers · {llm.metadata.model_name}"
 
     def _fetching(self, name: str, done: int, total: int) -> None:
         share = f" of {total / 1e6:,.0f} MB" if total else " MB"
@@ -121,7 +126,13 @@ def run_chat(config: Config, *, host: str, port: int, sources: Sequence[Path], s
     """
     access = access_of(config, host=host, sign_in=sign_in)
     preparation = Preparation(config, sources)
-    page = build_page(preparation.engine, examples=preparation.examples, status=preparation.status)
+    page = build_page(
+        preparation.engine,
+        examples=preparation.examples,
+        status=preparation.status,
+        history=History(config.data / FILE, library=config.library),
+        feedback=Feedback(library_folder(config)),
+    )
 
     def ready(url: str) -> None:
         print(f"Citewell is at {url} (Ctrl-C ends it)", file=sys.stderr, flush=True)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from rag.records import Answer, Hit, Paper, Turn
+
+RECENT = 20
+"""Exchanges that are shown at once; the earlier ones of a long conversation when they are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +24,23 @@ class Exchange:
     draft: str = ""
     error: str = ""
     stopped: bool = False
+    thumb: Literal["", "up", "down"] = ""
+    """What the reader thinks of the answer."""
+    why: str = ""
+    """And why, in their own words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The exchanges of a session, oldest first."""
+    """The exchanges of a conversation, oldest first, and where it is kept: nowhere while ``key`` is empty."""
 
     exchanges: tuple[Exchange, ...] = ()
+    key: str = ""
+    title: str = ""
+    version: int = 0
+    """Counts what was written under the key; another number there means that the conversation went on elsewhere."""
+    shown: int = RECENT
+    """How many of the last exchanges are shown."""
 
     def __len__(self) -> int:
         return len(self.exchanges)
@@ -37,6 +51,19 @@ class Conversation:
 
     def and_then(self, exchange: Exchange) -> Conversation:
         return replace(self, exchanges=(*self.exchanges, exchange))
+
+    def with_exchange(self, index: int, exchange: Exchange) -> Conversation:
+        """The conversation with ``exchange`` in the place of the one numbered ``index``."""
+        return replace(self, exchanges=(*self.exchanges[:index], exchange, *self.exchanges[index + 1 :]))
+
+    def with_earlier(self) -> Conversation:
+        """The conversation with RECENT more exchanges shown."""
+        return replace(self, shown=self.shown + RECENT)
+
+    @property
+    def first_shown(self) -> int:
+        """Number of the first exchange that is shown, from 0."""
+        return max(0, len(self.exchanges) - self.shown)
 
     def turns(self) -> tuple[Turn, ...]:
         """What the query engine may look back on: the exchanges that came to an answer."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from rag.language import language_of
 from rag.records import Paper
+from ui.conversation import Exchange, cited_papers, papers_by_id
 
 _NAME = re.compile(r"[\w³²+*.\-–]+(?: [A-Z][\w.\-]*){0,3}")
 _FORMS = (
@@ -13,6 +15,14 @@ _FORMS = (
     "Which problem does {0} solve?",
     "How does {0} work?",
     "What are {0} and {1} each about?",
+)
+
+
+_CHINESE_FORMS = (
+    "{0}做什么，效果如何？",
+    "{0}解决什么问题？",
+    "{0}是如何工作的？",
+    "{0}和{1}分别是关于什么的？",
 )
 
 
@@ -28,6 +38,25 @@ def examples_of(papers: Sequence[Paper]) -> list[str]:
         questions.append(form.format(*names[:needed]))
         names = names[needed:]
     return questions
+
+
+def suggestions_of(exchange: Exchange, asked: Iterable[str]) -> list[str]:
+    """Up to three questions to go on with, about the papers that an answer cites and those that came near.
+
+    They are of the kinds that an abstract answers, in the language of the question; none that was ``asked`` already.
+    """
+    if exchange.answer is None:
+        return []
+    known = papers_by_id(hit.paper for hit in (*exchange.answer.nearest, *exchange.hits)) | exchange.papers
+    cited = [known[i].label for i in cited_papers(exchange.answer) if i in known and _is_name(known[i].label)]
+    near = [p.label for p in known.values() if _is_name(p.label) and p.label not in cited]
+    what, problem, how, both = _FORMS if language_of(exchange.question) == "English" else _CHINESE_FORMS
+    made = [form.format(name) for name in cited[:2] for form in (problem, how)][:2]
+    made += [what.format(name) for name in near[:2]]
+    if cited and near:
+        made.insert(2, both.format(cited[0], near[0]))
+    before = {" ".join(question.casefold().split()) for question in asked}
+    return [question for question in made if question.casefold() not in before][:3]
 
 
 def _is_name(label: str) -> bool:

@@ -7,11 +7,16 @@
   const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   const narrow = () => window.matchMedia("(max-width: 899px)").matches;
 
-  // The way to Python: set by the hidden component of app.py when it is loaded; what is clicked before that waits.
-  function tell(what) {
-    if (window.citewellTell) window.citewellTell(what);
-    else setTimeout(() => tell(what), 50);
+  // The ways to Python, one a view: each set by a hidden component when it is loaded; what is clicked before that waits.
+  function tell(what, view = "chat") {
+    const way = (window.citewellWays || {})[view];
+    if (way) way(what);
+    else setTimeout(() => tell(what, view), 50);
   }
+
+  // What the other scripts of the page use: actions by name, what to do after each change of the page, addresses.
+  const page = { tell, actions: {}, settled: [], routes: {}, show: null, ask: null };
+  window.citewell = page;
 
   // Scrolls nothing but the nearest box that scrolls, so that the page itself stays where it is on a wide screen.
   function bringIntoView(element, box) {
@@ -87,8 +92,10 @@
     const target = event.target.closest("[data-do]");
     if (!target) return;
     event.preventDefault();
-    const { do: what, turn, ref, text } = target.dataset;
-    if (what === "cite") {
+    const { do: what, turn, ref, text, key, to } = target.dataset;
+    if (page.actions[what]) {
+      page.actions[what](target);
+    } else if (what === "cite") {
       const root = panel();
       if (root && root.dataset.turn === turn && !root.hasAttribute("aria-busy")) showWords(ref);
       else { pending = { turn, ref }; tell({ do: "show", turn: Number(turn) }); }
@@ -104,9 +111,36 @@
       pending = { turn, ref: null };
       tell({ do: "show", turn: Number(turn) });
     } else {
-      tell({ do: what, turn: turn === undefined ? null : Number(turn), text: text || "" });
+      tell({ do: what, turn: turn === undefined ? null : Number(turn), text: text || "", key: key || "" }, to);
     }
   });
+
+  // What is typed into a search field is told when the typing pauses.
+  const typing = new WeakMap();
+  document.addEventListener("input", (event) => {
+    const { input: what, to } = event.target.dataset || {};
+    if (!what) return;
+    clearTimeout(typing.get(event.target));
+    typing.set(event.target, setTimeout(() => tell({ do: what, text: event.target.value }, to), 250));
+  });
+
+  // A field with one line to say is told when Enter is pressed.
+  document.addEventListener("keydown", (event) => {
+    const { enter: what, turn, to } = event.target.dataset || {};
+    if (!what || event.key !== "Enter" || event.isComposing) return;
+    event.preventDefault();
+    if (event.target.value.trim()) tell({ do: what, turn: Number(turn), text: event.target.value }, to);
+  });
+
+  // The address says which view is open: "#talk/KEY", "#library". It is obeyed when it changes and when the page opens.
+  function go() {
+    const [view, ...rest] = location.hash.slice(1).split("/");
+    const route = page.routes[view];
+    if (route) route(decodeURIComponent(rest.join("/")));
+  }
+  window.addEventListener("hashchange", go);
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", go);
+  else setTimeout(go, 0); // gradio may bring this script when the page is there already; the other scripts come first
 
   // Says a finished answer to a screen reader, once; the tokens of a draft are not read out.
   let announcer = null;
@@ -114,7 +148,7 @@
   function announce() {
     const turns = document.querySelectorAll("#cw-past .cw-turn");
     const last = turns.length ? turns[turns.length - 1].querySelector(".cw-answer") : null;
-    const text = last ? [...last.children].filter((e) => !e.matches(".cw-tools, .cw-legend")).map((e) => e.textContent).join(" ") : "";
+    const text = last ? [...last.children].filter((e) => !e.matches(".cw-tools, .cw-legend, .cw-opinion")).map((e) => e.textContent).join(" ") : "";
     if (text === announced) return;
     announced = text;
     if (!announcer) {
@@ -129,6 +163,7 @@
   // The conversation follows what is written, unless the reader has scrolled up.
   let following = true;
   let height = 0;
+  let talk = "";
   document.addEventListener("scroll", (event) => {
     const chat = event.target;
     if (chat.id === "cw-chat") following = chat.scrollHeight - chat.scrollTop - chat.clientHeight < 80;
@@ -136,6 +171,9 @@
   function follow() {
     const chat = document.querySelector("#cw-chat");
     if (!chat) return;
+    const head = document.querySelector(".cw-talkhead");
+    const key = head ? head.dataset.key : "";
+    if (key !== talk) { talk = key; following = true; } // another conversation is shown from its end
     const fresh = document.querySelector("#cw-live .cw-status[role=status]") !== null; // a question was just sent
     if (chat.scrollHeight !== height && (following || fresh)) chat.scrollTop = chat.scrollHeight;
     height = chat.scrollHeight;
@@ -147,6 +185,7 @@
     scheduled = false;
     follow();
     announce();
+    page.settled.forEach((done) => done());
     const root = panel();
     if (!root) return;
     // Other sources than before: gradio changes the elements in place, so what was scrolled or lit stays so.
@@ -166,5 +205,5 @@
   }
   new MutationObserver(() => {
     if (!scheduled) { scheduled = true; requestAnimationFrame(settle); }
-  }).observe(document.documentElement, { childList: true, subtree: true });
+  }).observe(document.documentElement, { childList: true, characterData: true, subtree: true });
 })();

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import groupby
 
 from rag.records import Answer, AnswerSentence, Citation, Source
@@ -16,6 +16,8 @@ _SHOWN_QUESTION = 600
 _RAW_MARKER = re.compile(r"[ \t]*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\](?!\()")
 _HALF_MARKER = re.compile(r"[ \t]*\[[\d,;–\s-]*$")
 _VERDICTS = {"partial": "Only partly borne out by the sources", "unsupported": "Not borne out by the sources"}
+
+_SURENESS = ((0.8, "Quite sure"), (0.6, "Fairly sure"), (0.0, "Not very sure"))
 
 ABSTENTIONS = {
     "not-in-library": "Your papers do not hold an answer to this.",
@@ -94,21 +96,36 @@ def _live(words: str) -> str:
 
 def welcome_html(examples: Iterable[str]) -> str:
     """Before the first question."""
-    chips = "".join(
-        f'<li><button type="button" class="cw-chip" data-do="ask" data-text="{attribute(example)}">{escape(example)}'
-        "</button></li>"
-        for example in examples
-    )
+    chips = "".join(f"<li>{_chip(example)}</li>" for example in examples)
     tries = f'<p class="cw-try">For example</p><ul class="cw-chips">{chips}</ul>' if chips else ""
-    return f'<div class="cw-welcome"><h2 class="cw-hello">What would you like to know?</h2>{tries}</div>'
+    return (
+        f'<div class="cw-welcome"><h2 class="cw-hello">What would you like to know?</h2>'
+        f'<p class="cw-promise">Answers from your papers, footnoted to the exact words.</p>{tries}</div>'
+    )
 
 
-def conversation_html(conversation: Conversation) -> str:
-    """Every exchange that is over."""
-    return "".join(
+def conversation_html(conversation: Conversation, *, suggestions: Iterable[str] = ()) -> str:
+    """The exchanges that are over, and questions to go on with; of a long conversation its end alone, until more of it
+    is asked for."""
+    first = conversation.first_shown
+    earlier = f'<p class="cw-earlier">{button("earlier", f"Show earlier ({first})", first)}</p>' if first else ""
+    turns = "".join(
         f'<article class="cw-turn" data-turn="{turn}">'
         f"{question_html(exchange, turn)}{exchange_html(exchange, turn)}</article>"
-        for turn, exchange in enumerate(conversation.exchanges)
+        for turn, exchange in enumerate(conversation.exchanges[first:], first)
+    )
+    return earlier + turns + _next_html(suggestions)
+
+
+def _next_html(suggestions: Iterable[str]) -> str:
+    chips = "".join(f"<li>{_chip(suggestion)}</li>" for suggestion in suggestions)
+    return f'<aside class="cw-next" aria-label="Questions to go on with"><ul>{chips}</ul></aside>' if chips else ""
+
+
+def _chip(question: str) -> str:
+    return (
+        f'<button type="button" class="cw-chip" data-do="ask" data-text="{attribute(question)}">{escape(question)}'
+        "</button>"
     )
 
 
@@ -121,7 +138,8 @@ def live_html(question: str, turn: int, body: str) -> str:
 def exchange_html(exchange: Exchange, turn: int) -> str:
     """What became of a question."""
     if exchange.answer is not None:
-        return answer_html(exchange.answer, turn, asked=exchange.question)
+        opinion = _opinion(exchange, turn)
+        return answer_html(exchange.answer, turn, asked=exchange.question, opinion=opinion)
     retry = f'<div class="cw-tools">{button("retry", "Try again", turn)}</div>'
     if exchange.error:
         return f'<div class="cw-answer cw-error" role="alert"><p>{escape(exchange.error)}</p>{retry}</div>'
@@ -131,8 +149,8 @@ def exchange_html(exchange: Exchange, turn: int) -> str:
     return f'<div class="cw-answer cw-stopped">{body}<p class="cw-status">{note}</p>{retry}</div>'
 
 
-def answer_html(answer: Answer, turn: int, *, asked: str) -> str:
-    """A checked answer: every sentence with its verdict and its markers."""
+def answer_html(answer: Answer, turn: int, *, asked: str, opinion: str = "") -> str:
+    """A checked answer: every sentence with its verdict and its markers. ``opinion`` is HTML for its foot."""
     parts = ['<div class="cw-answer">']
     if _folded(answer.resolved_question) != _folded(asked):
         parts.append(
@@ -147,7 +165,7 @@ def answer_html(answer: Answer, turn: int, *, asked: str) -> str:
             parts.append(f'<p class="cw-note">{ABSTENTIONS[answer.reason]}</p>')
         parts.append(_legend(answer.sentences))
     parts.append(_foot(answer, turn))
-    parts.append("</div>")
+    parts.append(f"{opinion}</div>")
     return "".join(parts)
 
 
@@ -228,7 +246,7 @@ def _foot(answer: Answer, turn: int) -> str:
         parts.append(
             '<span class="cw-confidence" title="How sure Citewell is that the sources answer the question">'
             f'<span class="cw-meter" aria-hidden="true"><span style="width:{percent}%"></span></span>'
-            f"Confidence {percent}%</span>"
+            f"{_sureness(answer.confidence)} ({percent}%)</span>"
         )
         parts.append(
             button("copy", "Copy with citations", turn, extra=f' data-copy="{attribute(answer_as_text(answer))}"')
@@ -238,6 +256,36 @@ def _foot(answer: Answer, turn: int) -> str:
     return f'<div class="cw-tools">{"".join(parts)}</div>'
 
 
+def _sureness(confidence: float) -> str:
+    return next(words for least, words in _SURENESS if confidence >= least)
+
+
+def _opinion(exchange: Exchange, turn: int) -> str:
+    """Thumbs, and after a thumb down the question why."""
+    thumbs = "".join(
+        button(
+            "thumb",
+            sign,
+            turn,
+            label=words,
+            extra=f' data-text="{thumb}" aria-pressed="{"true" if exchange.thumb == thumb else "false"}" title="{words}"',
+            kind="cw-thumb",
+        )
+        for thumb, sign, words in (("up", "👍", "A good answer"), ("down", "👎", "Not a good answer"))
+    )
+    said = ""
+    if exchange.thumb == "down" and not exchange.why:
+        said = (
+            '<input class="cw-find cw-why-not" data-enter="thumb-why" '
+            f'data-turn="{turn}" aria-label="What was wrong with it?" placeholder="What was wrong? Enter sends it" '
+            'maxlength="2000" autocomplete="off">'
+        )
+    elif exchange.thumb:
+        thanks = "Kept: this answer will be checked again." if exchange.thumb == "down" else "Kept, thank you."
+        said = f'<span role="status">{thanks}</span>'
+    return f'<div class="cw-opinion">{thumbs}{said}</div>'
+
+
 def answer_as_text(answer: Answer) -> str:
     """An answer to paste elsewhere: its sentences with markers, then each quote and where it stands."""
     lines = [answer.question, "", answer.text.strip()]
@@ -245,6 +293,25 @@ def answer_as_text(answer: Answer) -> str:
         lines.append("")
     lines += [f"[{c.marker}] {c.label}: “{c.quote.strip()}” ({places(c.sources)})" for c in answer.citations]
     return "\n".join(lines)
+
+
+def answer_as_markdown(answer: Answer, *, prefix: str, escape: Callable[[str], str]) -> str:
+    """An answer whose markers are footnotes named ``prefix`` and number; ``escape`` makes text of text."""
+    said = []
+    for sentence in answer.sentences:
+        text = escape(sentence.text.strip())
+        shown = f"“{text}”" if sentence.quoted else text
+        if sentence.verdict == "unsupported":
+            shown = f"~~{shown}~~"
+        refs = "".join(f"[^{prefix}{marker}]" for marker in sentence.citations)
+        why = f" *({escape(sentence.reason or _VERDICTS[sentence.verdict])})*" if sentence.verdict in _VERDICTS else ""
+        said.append(shown + refs + why)
+    parts = [" ".join(said) or escape(answer.text.strip())]
+    parts += [
+        f"[^{prefix}{c.marker}]: {escape(c.label)}: “{escape(' '.join(c.quote.split()))}” ({escape(places(c.sources))})"
+        for c in answer.citations
+    ]
+    return "\n\n".join(parts)
 
 
 def places(sources: Iterable[Source]) -> str:

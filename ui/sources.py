@@ -8,7 +8,7 @@ from dataclasses import replace
 from rag.records import Citation, Hit, Paper
 from ui.conversation import Exchange
 from ui.markup import Mark, render_text
-from ui.render import citations_by_paper, escape, place
+from ui.render import attribute, citations_by_paper, escape, place
 
 LONG = 360
 """Characters from which an abstract is folded."""
@@ -84,7 +84,8 @@ def _card(paper: Paper, citations: Sequence[Citation], turn: int, *, kind: str) 
     )
     anchor = f' id="cw-source-{citations[0].marker}"' if citations else ""
     return (
-        f'<article class="cw-card cw-{kind}"{anchor} tabindex="-1" data-refs="{refs}">'
+        f'<article class="cw-card cw-{kind}"{anchor} tabindex="-1" data-refs="{refs}" '
+        f'data-paper="{attribute(paper.paper_id)}">'
         f"<header>{numbers}<h3>{said}{render_text(paper.label)}</h3></header>{_about(paper)}"
         f'<div class="cw-abstract{" cw-folded" if folded else ""}"><p>{body}</p></div>'
         f'<footer>{_places(paper)}<span class="cw-ends">{more}'

@@ -243,7 +243,9 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
     outside: list[str] = []
     broken: list[str] = []
 
-    def open_page(url: str, *, width: int = 1440, height: int = 900, scheme: str = "light") -> Any:
+    def open_page(
+        url: str, *, width: int = 1440, height: int = 900, scheme: str = "light", ready: str = ".cw-chip"
+    ) -> Any:
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
         contexts.append(context)
         context.set_default_timeout(PATIENCE)
@@ -251,7 +253,7 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
         context.on("request", lambda request: outside.append(request.url) if is_outside(request.url) else None)
         page.on("pageerror", lambda error: broken.append(str(error)))
         page.goto(url)
-        page.wait_for_selector(".cw-chip")
+        page.wait_for_selector(ready)
         return page
 
     yield open_page

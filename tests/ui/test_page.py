@@ -12,7 +12,12 @@ from typing import Any
 import pytest
 
 from rag.errors import ModelError, ServeError
-from ui.app import EMPTY_QUESTION, build_page, start
+from rag.feedback import Feedback
+from rag.records import Finished, Found
+from ui.app import SCRIPTS, build_page, start
+from ui.chat_view import EMPTY_QUESTION
+from ui.conversation import Conversation, Exchange
+from ui.history import History
 
 QUESTION = "How does FiedlerPrune take cross-layer dependencies into account?"
 EXAMPLE = "Which method needs no training?"
@@ -253,6 +258,107 @@ def test_what_is_copied_carries_its_quotes(opened: Callable[..., Any], engine: A
         assert "[3] Ghosted Layers: “a training-free recovery module” (000_78485c96e14bfbbe.txt, row 1)" in copied
 
 
+@pytest.mark.browser
+def test_conversations_are_kept_listed_renamed_found_exported_deleted_and_reopened_after_a_restart(
+    opened: Callable[..., Any], engine: Any, tmp_path: Path
+) -> None:
+    def titles(page: Any, wanted: list[str]) -> None:
+        page.wait_for_function(
+            "(wanted) => [...document.querySelectorAll('.cw-talk-link')].map((e) => e.title).join('|') === wanted",
+            arg="|".join(wanted),
+        )
+
+    with served(lambda: engine, history=History(tmp_path / "talks.sqlite")) as url:
+        page = opened(url)
+        ask(page, "weather on Sunday?")
+        answered(page)
+        titles(page, ["weather on Sunday?"])
+        page.click("#cw-new")
+        page.wait_for_selector(".cw-chip")
+        ask(page, QUESTION)
+        answered(page)
+        titles(page, [QUESTION, "weather on Sunday?"])
+        page.wait_for_function("location.hash.startsWith('#talk/')")
+        address = page.evaluate("location.hash")
+    with served(lambda: engine, history=History(tmp_path / "talks.sqlite")) as url:
+        page = opened(url + address, ready=".cw-turn .cw-ref")
+        answered(page)
+        page.wait_for_selector(".cw-sources .cw-quote")
+        ask(page, "and it?")
+        answered(page, 2)
+        assert [turn.question for turn in engine.asked[-1][1]] == [QUESTION]
+        page.click(".cw-menu summary")
+        with page.expect_download() as saving:
+            page.click('[data-do="export"][data-text="bibtex"]')
+        saved = Path(saving.value.path()).read_text(encoding="utf-8")
+        assert "@misc{fiedlerprune," in saved
+        assert "title = {Ghosted Layers: Training-Free Recovery}" in saved
+        page.click('.cw-talk-link[title="weather on Sunday?"]')
+        page.wait_for_function("document.querySelector('.cw-sources h2').textContent === 'Nearest papers'")
+        answered(page)
+        page.hover(".cw-talk-item[aria-current]")
+        page.click(".cw-talk-item[aria-current] [data-do=rename-talk]")
+        page.fill(".cw-talk-item input", "<i>Sunday</i>")
+        page.keyboard.press("Enter")
+        titles(page, [QUESTION, "<i>Sunday</i>"])
+        assert page.inner_text(".cw-talkhead h2") == "<i>Sunday</i>"
+        page.fill("#cw-talks-head input", "sunday")
+        titles(page, ["<i>Sunday</i>"])
+        page.hover(".cw-talk-item")
+        page.click("[data-do=delete-talk]")
+        page.click("text=Really delete?")
+        titles(page, [])
+        page.wait_for_selector(".cw-chip")
+        page.fill("#cw-talks-head input", "")
+        titles(page, [QUESTION])
+
+
+@pytest.mark.browser
+def test_a_thumb_down_asks_why_and_both_are_kept_and_a_suggestion_is_asked(
+    opened: Callable[..., Any], engine: Any, tmp_path: Path
+) -> None:
+    feedback = Feedback(tmp_path)
+    with served(lambda: engine, feedback=feedback) as url:
+        page = opened(url)
+        ask(page, QUESTION)
+        answered(page)
+        assert "Quite sure (82%)" in page.inner_text(".cw-confidence")
+        page.click(".cw-thumb[data-text=down]")
+        page.fill(".cw-why-not", "too <short>")
+        page.press(".cw-why-not", "Enter")
+        page.wait_for_selector(".cw-opinion >> text=Kept: this answer will be checked again.")
+        assert [(o.thumb, o.reason, o.question) for o in feedback.opinions()] == [("down", "too <short>", QUESTION)]
+        page.click(".cw-thumb[data-text=down]")
+        page.wait_for_selector('.cw-thumb[data-text=down][aria-pressed="false"]')
+        assert feedback.opinions() == []
+        page.click("text=Which problem does FiedlerPrune solve?")
+        answered(page, 2)
+        assert engine.asked[-1][0] == "Which problem does FiedlerPrune solve?"
+
+
+@pytest.mark.browser
+def test_a_conversation_of_300_turns_shows_its_end_and_the_earlier_turns_when_asked(
+    opened: Callable[..., Any], engine: Any
+) -> None:
+    history = History()
+    events = list(engine.stream(QUESTION))
+    answer = next(e.answer for e in events if isinstance(e, Finished))
+    hits = next(e.hits for e in events if isinstance(e, Found))
+    long = Conversation(tuple(Exchange(f"number {n}?", answer, hits) for n in range(300)))
+    kept = history.keep("", long)
+    with served(lambda: engine, history=history) as url:
+        page = opened(f"{url}#talk/{kept.key}", ready=".cw-turn .cw-ref")
+        answered(page, 20)
+        page.click("text=Show earlier (280)")
+        answered(page, 40)
+        assert page.inner_text(".cw-asked >> nth=0") == "number 260?"
+        page.click('.cw-ref[data-turn="260"] >> nth=0')
+        page.wait_for_selector('.cw-sources[data-turn="260"] mark.cw-flash')
+        ask(page, QUESTION)
+        page.wait_for_selector('#cw-past [data-turn="300"] .cw-ref')
+        assert len(engine.asked[-1][1]) == 300
+
+
 def test_a_port_in_use_is_one_clear_line(engine: Any) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -280,7 +386,7 @@ def test_an_unusable_address_is_one_clear_line(engine: Any, host: str, port: int
 
 
 def test_ui_fetches_nothing_by_itself() -> None:
-    for name in ("style.css", "page.js"):
+    for name in ("style.css", *SCRIPTS):
         text = (Path(__file__).parents[2] / "ui" / name).read_text(encoding="utf-8")
         assert "http" not in text
         assert "@import" not in text
