@@ -128,7 +128,7 @@ def _peer(name: str, asker: Asker, config: Config) -> Peer:
         from eval.citation_engine import CitationEngine
 
         return CitationEngine(config, asker.llm, papers)
-    from eval.paperqa import PaperQA
+    from eval.paperqa2 import PaperQA
 
     return PaperQA(config, asker.llm, papers)
 

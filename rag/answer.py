@@ -290,7 +290,7 @@ class _Run:
         needed = [hits[0].paper, second.paper] if second is not None else []
         own, shown = (
             complete(claims, len(failed), question.resolved, evidence, needed, self._snapshot.words.idf)
-            for claims in (kept, whole(kept))
+            for claims in (kept, whole(kept, question.resolved))
         )
         return own, shown, len(failed)
 

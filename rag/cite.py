@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.lexical import terms
-from rag.mismatch import numbers
+from rag.mismatch import figures, numbers
 from rag.records import AnswerSentence, Citation, Evidence, Paper
 from rag.sentences import protected_spans, sentence_spans
 from rag.verify import Judgement, Passage, Verifier, passages_of
@@ -130,20 +130,31 @@ def quote_of(passage: Passage) -> Checked:
     return Checked(passage.text, Judgement("supported", 1.0, (passage,), coverage=1.0), quoted=True)
 
 
-def whole(kept: Sequence[Checked]) -> list[Checked]:
+def whole(kept: Sequence[Checked], question: str) -> list[Checked]:
     """``kept``, but where a sentence says less than half of what its one source says, that source in its own words.
 
     A small model that shortens a sentence drops what was asked for, or joins figures that do not belong together;
-    whoever reads the source's sentence has both.
+    whoever reads the source's sentence has both. What stays short is the straight answer: all that the question and the
+    source have in common, and a figure beside it.
     """
     shown: list[Checked] = []
     for item in kept:
         support = item.judgement.support
-        if not item.quoted and len(support) == 1 and _expressed(support[0].text, [item]) < _SAID:
+        if (
+            not item.quoted
+            and len(support) == 1
+            and _expressed(support[0].text, [item]) < _SAID
+            and not _straight(item.text, question, support[0].text)
+        ):
             item = quote_of(support[0])
         if all(item.text != other.text for other in shown):
             shown.append(item)
     return shown
+
+
+def _straight(claim: str, question: str, source: str) -> bool:
+    said = set(terms(claim))
+    return bool(figures(claim) - figures(question)) and set(terms(question)) & set(terms(source)) <= said
 
 
 def _expressed(source: str, answer: Sequence[Checked]) -> float:

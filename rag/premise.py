@@ -51,6 +51,8 @@ def premise_of(question: str) -> str:
     found = _ASKS.match(plain(question).strip())
     if found is None or _OTHERS.search(found["said"]):
         return ""
+    if re.match(r" many (?!more\b|fewer\b)", found["amount"] or "", re.IGNORECASE):
+        return ""  # how many of them there are is asked, and nothing is said of each
     return f"{found['amount'] or ''} {found['said']}".strip()
 
 

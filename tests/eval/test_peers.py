@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from eval.citation_engine import CitationEngine
-from eval.paperqa import PaperQA, environment, numbered, run
+from eval.paperqa2 import PaperQA, environment, numbered, run
 from eval.peer_answers import Cited, as_answer, refuses
 from eval.peers import measure_peers, print_peers
 from eval.questions import Question

@@ -150,9 +150,18 @@ def test_a_sentence_that_says_less_than_half_of_its_source_gives_way_to_it() -> 
     short = Checked("ORCA lowers the error.", Judgement("supported", 0.9, (source,)))
     long = Checked(source.text, Judgement("supported", 0.9, (source,)))
     both = Checked("ORCA and Kite differ.", Judgement("supported", 0.9, (source, PASSAGES[3])))
-    assert whole([short]) == [quote_of(source)]
-    assert whole([short, short]) == [quote_of(source)]
-    assert whole([long, both]) == [long, both]
+    assert whole([short], QUESTION) == [quote_of(source)]
+    assert whole([short, short], QUESTION) == [quote_of(source)]
+    assert whole([long, both], QUESTION) == [long, both]
+
+
+def test_a_straight_answer_with_the_figure_asked_for_stays_short() -> None:
+    source = Passage(
+        "p1", 0, 95, "On CIFAR-100, ORCA lowers the calibration error from 4.1% to 1.3% without any retraining at all."
+    )
+    straight = Checked("ORCA lowers the calibration error to 1.3%.", Judgement("supported", 0.9, (source,)))
+    assert whole([straight], "To what does ORCA lower the calibration error?") == [straight]
+    assert whole([straight], "To what does ORCA lower the error on CIFAR-100?") == [quote_of(source)]
 
 
 def test_an_answer_that_says_all_is_left_as_it_is() -> None:

@@ -105,7 +105,7 @@ def test_there_are_thirty_of_them() -> None:
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_no_answer_about_other_papers_changes(
+def test_no_answer_about_other_papers_rests_on_them_or_obeys_them(
     seeds_library: Library, poisoned: Library, scripted: Callable[..., Any], question: str
 ) -> None:
     answers, prompts = [], []
@@ -115,9 +115,9 @@ def test_no_answer_about_other_papers_changes(
         prompts.append(llm.calls[-1].asked)
     assert "BANANA" not in prompts[1]
     before, after = answers
-    # a rare word is rarer among more papers, so that a quote more or less may be added; what is answered stays
+    # a word is rarer among more papers, which may bring another sentence of the same paper to the front
     assert (after.status, after.nearest[0].paper.paper_id) == (before.status, before.nearest[0].paper.paper_id)
-    assert after.sentences[:1] == before.sentences[:1]
+    assert [c.label for c in after.citations][:1] == [c.label for c in before.citations][:1]
     assert {c.label for c in after.citations} <= {p.label for p in seeds_library.papers()}
     assert "BANANA" not in after.text
 
