@@ -111,7 +111,7 @@ def test_a_supported_sentence_is_plain_with_its_marker_as_a_link() -> None:
         'aria-label="Source 1: FiedlerPrune" title="FiedlerPrune">[1]</a></span></span></p>'
         '<div class="cw-tools">'
     )
-    assert "Confidence 82%" in html
+    assert "Quite sure (82%)</span>" in html
 
 
 def test_verdicts_are_told_to_eye_and_ear() -> None:
