@@ -139,7 +139,7 @@ def add_commands(parser: argparse.ArgumentParser, *, serve_review: Callable[...,
     with_json(report)
 
     fit = command("fit", _fit, "fit a model that ships with Citewell on the tuning questions, and put it in place")
-    fit.add_argument("model", choices=["evidence", "confidence", "stance"], help="which one")
+    fit.add_argument("model", choices=["evidence", "confidence", "stance", "topics"], help="which one")
     fit.add_argument("--scifact", metavar="FOLDER", type=Path, help="for stance: SciFact's corpus and claims")
     with_questions(fit)
 
@@ -500,6 +500,16 @@ def _fit(args: argparse.Namespace, config: Config) -> int:
             CitewellRetriever(open_library(config)), [(q.question, q.papers, q.evidence) for q in asked]
         )
         target = args.out or root / "evidence.json"
+    elif args.model == "topics":
+        from eval.fit import fit_topics
+        from rag.build import open_library
+
+        # few ask for a topic, so both parts that are not the test are used
+        parts = ("tune", "calibrate") if args.split == "all" else (args.split,)
+        chosen = [q for part in parts for q in select(load_questions(path), split=part)]
+        wanted = [q for q in chosen if q.kind in ("whole-library", "unanswerable")]
+        text = fit_topics(open_library(config), [(q.english or q.question, q.papers) for q in wanted])
+        target, split = args.out or root / "topic.json", " and ".join(parts)
     else:
         from eval.answers import measure_answers
 

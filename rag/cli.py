@@ -293,6 +293,8 @@ def _print_answer(answer: Answer) -> None:
         print("\nNearest papers:")
         for hit in answer.nearest:
             print(f"  {hit.paper.label} ({_places(hit.paper.sources)})")
+    if answer.guarantee:
+        print(f"\n{answer.guarantee}", file=sys.stderr)
 
 
 def _check(args: argparse.Namespace, config: Config) -> int:
