@@ -290,7 +290,15 @@ class _Run:
         )
         needed = [hits[0].paper, second.paper] if second is not None else []
         own, shown = (
-            complete(claims, len(failed), question.resolved, evidence, needed, self._snapshot.words.idf)
+            complete(
+                claims,
+                len(failed),
+                question.resolved,
+                evidence,
+                needed,
+                self._snapshot.words.idf,
+                at_most=3 if self._picker.other_words(hits) else 2,
+            )
             for claims in (kept, whole(kept, question.resolved))
         )
         return own, shown, len(failed)
