@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from rag.catalogue import Catalogue, body_of, body_print
 from rag.dedupe import Deduped, Memory, Works, memory_print, works
-from rag.records import Paper, SourceRecord, Split
+from rag.records import Paper, Printed, Split
 from rag.splits import apart, audit
 
 
@@ -51,10 +51,8 @@ class Changes:
         catalogue.write_meta({"memory": memory_print()})
 
 
-def changes(
-    catalogue: Catalogue, records: Sequence[tuple[str, SourceRecord]], splits: list[Split], *, rebuild: bool = False
-) -> Changes:
-    """The changes that make the papers of ``catalogue`` those of ``records``, each with its print.
+def changes(catalogue: Catalogue, records: Sequence[Printed], splits: list[Split], *, rebuild: bool = False) -> Changes:
+    """The changes that make the papers of ``catalogue`` those of ``records``.
 
     The result is that of deciding anew for all; with ``rebuild`` that is done, and all papers are made again.
     """
@@ -85,7 +83,7 @@ def changes(
         _made=made,
         _merges=[*_audit(unique), *_decisions(splits, found, unique)],
         _memory=memory,
-        _prints={content for content, _ in records},
+        _prints={one.print for one in records},
     )
 
 
