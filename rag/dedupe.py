@@ -16,7 +16,7 @@ from rag.label import label
 from rag.names import name
 from rag.records import Paper, Printed, Source, SourceRecord
 from rag.shingles import shingle
-from rag.traits import Traits, worth_judging
+from rag.traits import Traits, joined, worth_judging
 from rag.works import Judgement, judge
 
 
@@ -62,7 +62,7 @@ class _Edition:
     records: tuple[Printed, ...]
     print: str
     """Equal for equal records, wherever they stand."""
-    traits: Traits
+    traits: bytes
     fresh: Facets | None
 
     @cached_property
@@ -226,7 +226,7 @@ def _editions(records: Sequence[Printed], decided: frozenset[str], memory: Memor
                 identity,
                 tuple(group),
                 prints[0] if len(group) == 1 else _digest(" ".join(prints)),
-                Traits.joined([Traits.load(body) for body in bodies]),
+                joined(bodies),
                 fresh.get(prints[0]) if len(group) == 1 else None,
             )
         )
