@@ -60,6 +60,8 @@ SORTS = {
 }
 """What papers can be listed by, and by what SQL."""
 _BLOCK = 500
+_PAGE = 1 << 14
+"""Bytes of a page, which several abstracts fit: of SQLite's 4,096 each takes one more of its own, and a search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class Catalogue:
         self._lock = threading.RLock()
         try:
             self._db = sqlite3.connect(path, check_same_thread=False, timeout=30, isolation_level=None)
+            self._db.execute(f"PRAGMA page_size={_PAGE}")  # of a new file
             self._db.execute("PRAGMA journal_mode=WAL")
             version = self._db.execute("PRAGMA user_version").fetchone()[0]
             if version < len(_SCHEMA):

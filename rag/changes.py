@@ -23,6 +23,9 @@ class Changes:
     fresh: list[Paper]
     altered: list[Paper]
     """Of an id the catalogue has, with another body."""
+    reworded: list[Paper]
+    """Of those, the ones with another title or abstract, which are embedded and found by their words anew; the others
+    have only moved, or are said to be by others, or elsewhere."""
     gone: Collection[str]
     added: int
     changed: int
@@ -68,12 +71,14 @@ def changes(catalogue: Catalogue, records: Sequence[Printed], splits: list[Split
     gone = old.keys() - found.made.keys()
     fresh = [p for i, p in new.items() if i not in old]
     altered = [p for i, p in new.items() if i in old and old[i][1] != made[i][1]]
+    before = {p.paper_id: p for p in catalogue.papers([p.paper_id for p in altered])}
     added, changed, removed = _pair_up(fresh, catalogue.papers(sorted(gone)))
     return Changes(
         papers=new,
         rest=[i for i in found.made if i not in new],
         fresh=fresh,
         altered=altered,
+        reworded=[p for p in altered if _wording(p) != _wording(before[p.paper_id])],
         gone=gone,
         added=added,
         changed=changed + len(altered),
@@ -113,6 +118,10 @@ def _pair_up(fresh: Sequence[Paper], gone: Sequence[Paper]) -> tuple[int, int, i
         if candidates:
             used.add(min(candidates))
     return len(fresh) - len(used), len(used), len(gone) - len(used)
+
+
+def _wording(paper: Paper) -> tuple[str, str]:
+    return paper.title, paper.abstract
 
 
 def _marks(paper: Paper) -> list[object]:

@@ -267,7 +267,7 @@ class _Sync:
         elif (held := meta.get("collection", "")).startswith(f"{name}-"):
             name = held
         again = rebuild or in_force[:2] != wanted[:2] or not complete
-        to_chunk = self._all(found) if again else [*found.fresh, *found.altered]
+        to_chunk = self._all(found) if again else [*found.fresh, *found.reworded]
         chunks = list(
             chunk_papers(
                 to_chunk,
@@ -355,7 +355,7 @@ class _Sync:
     def _words(self, found: Changes, meta: dict[str, str], *, anew: bool) -> LexicalIndex:
         """The word index of all papers: the one in force with what changed, where there is one."""
         if not anew and meta.get("words") == lexical.VERSION:
-            written = [*found.fresh, *found.altered]
+            written = [*found.fresh, *found.reworded]
             with contextlib.suppress(IndexStateError):
                 held = LexicalIndex.load(self._folder / meta["lexical"])
                 return held.updated(without={*found.gone, *(p.paper_id for p in written)}, papers=written)

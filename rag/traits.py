@@ -75,9 +75,7 @@ class _Column:
     def cut(cls, buffer: Numbers, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> _Column:
         """Of record i, ``sizes[i]`` numbers of ``buffer`` from ``starts[i]``."""
         skipped = starts - (np.cumsum(sizes) - sizes)
-        return cls(
-            buffer[np.repeat(skipped, sizes) + np.arange(sizes.sum())], np.repeat(np.arange(len(sizes)), sizes)
-        )
+        return cls(buffer[np.repeat(skipped, sizes) + np.arange(sizes.sum())], np.repeat(np.arange(len(sizes)), sizes))
 
 
 def joined(dumped: Sequence[bytes]) -> bytes:

@@ -12,7 +12,7 @@ from rag import dedupe as deduping
 from rag.catalogue import Catalogue
 from rag.changes import changes
 from rag.dedupe import Memory, dedupe, printed, works
-from rag.records import Printed, Source, SourceRecord
+from rag.records import Paper, Printed, Source, SourceRecord
 
 GRAPHS = "We propose GraphFoo, a method that prunes large graphs quickly. It needs no training at all."
 TREES = (
@@ -65,10 +65,16 @@ def test_a_library_changed_step_by_step_is_that_of_a_clean_run(states: list[list
         assert (found.corpus, found.count, found.duplicates) == (anew.corpus, len(after), len(records) - len(after))
         assert {p.paper_id for p in found.fresh} == after.keys() - before.keys()
         assert {p.paper_id for p in found.altered} == {i for i in after if i in before and before[i] != after[i]}
+        reworded = {i for i in after if i in before and wording(before[i]) != wording(after[i])}
+        assert {p.paper_id for p in found.reworded} == reworded
         assert set(found.gone) == before.keys() - after.keys()
         clean.close()
         before = after
     catalogue.close()
+
+
+def wording(paper: Paper) -> tuple[str, str]:
+    return paper.title, paper.abstract
 
 
 def records_of(count: int) -> list[SourceRecord]:
