@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from rag.readers.clean import clean, line
 from rag.records import Source, SourceRecord
@@ -98,7 +98,7 @@ class Raw:
 
     def print(self) -> str:
         """24 hex digits: of equal prints come equal records, but for where they stand. Other code, another print."""
-        held = self.make.__module__, self.fields
+        held: Any = (self.make.__module__, self.fields)
         try:
             body = marshal.dumps(held, 2)  # the last version whose bytes depend on nothing but the values
         except ValueError:
