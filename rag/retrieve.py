@@ -208,7 +208,7 @@ def fuse(
 
 def _names(text: str) -> set[str]:
     """The words of ``text`` with a capital or a digit after their first letter, as they are spelt: "RISE", "4DGS"."""
-    words = _NAME.findall(unicodedata.normalize("NFKC", text))
+    words = {w for w in _NAME.findall(unicodedata.normalize("NFKC", text)) if not (w[1:].islower() and w[1:].isalpha())}
     spelt = {w for w in words if any(c.isupper() or c.isdigit() for c in w[1:]) and any(c.isalpha() for c in w)}
     return {w for w in spelt if w.lower().removesuffix("s") not in FIELD_NAMES}
 
