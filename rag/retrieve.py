@@ -14,6 +14,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.vector_stores.types import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 from numpy.typing import NDArray
 
+from rag import rerank
 from rag.embed import Vectors
 from rag.errors import QuestionError
 from rag.filters import EVERYTHING, Filter
@@ -38,6 +39,10 @@ _LATE_FLOOR = 0.25
 """Late interaction of a question and a passage that has nothing to do with it; counts as nothing."""
 
 
+_SOURCES = 5
+"""Papers that spread over the graph of passages."""
+_GRAPH_WEIGHT = 0.2
+"""Weight of what reaches a paper over the graph, of the best paper's own score."""
 _ONE_OF = (FilterOperator.EQ, FilterOperator.IN, FilterOperator.ANY, FilterOperator.CONTAINS, FilterOperator.TEXT_MATCH)
 _NAMED = 60
 _NAME_BONUS = 0.15
@@ -73,9 +78,11 @@ class CitewellRetriever(BaseRetriever):
         k: int = 10,
         where: Filter | None = None,
         filters: MetadataFilters | None = None,
+        graph: bool = False,
         **kwargs: Any,
     ) -> None:
         """``where`` is the filter of searches that bring none of their own; ``filters`` says it in LlamaIndex's way.
+        ``graph`` lets the hits spread over the graph of passages; see ``rag.graph``.
 
         Raises QuestionError for ``filters`` that ask for what a ``Filter`` does not know.
         """
@@ -83,6 +90,7 @@ class CitewellRetriever(BaseRetriever):
         self.library = library
         self.where = where or (filter_of(filters) if filters else EVERYTHING)
         self._k = k
+        self._graph = graph
 
     def search(self, question: str, *, k: int | None = None, where: Filter | None = None) -> list[Hit]:
         """The best ``k`` papers that ``where`` lets through, best first; fewer only where no more fit.
@@ -119,6 +127,9 @@ class CitewellRetriever(BaseRetriever):
             first = fuse(dense, lexical)
             late = _late(snapshot, question_tokens, [i for i, _ in first[:LATE_DEPTH]])
             order = self._with_names(question, fuse(dense, lexical, late))
+            if self._graph:
+                order = self._spread(snapshot, order, within)
+            order = self._reranked(question, order)
             ranked.append((order[:wanted], dense, lexical, late))
         papers = self._papers([i for order, *_ in ranked for i, _ in order])
         return [
@@ -145,6 +156,40 @@ class CitewellRetriever(BaseRetriever):
             return order
         lifted = [(i, min(1.0, s + _NAME_BONUS * len(held.get(i, set()) & rare) / len(rare))) for i, s in head]
         return sorted(lifted, key=lambda item: (-item[1], item[0])) + order[_NAMED:]
+
+    def _spread(
+        self, snapshot: Snapshot, order: list[tuple[str, float]], within: Within | None
+    ) -> list[tuple[str, float]]:
+        """The order after the first papers spread over the graph of passages: what reaches a paper counts beside what it
+        scored itself. Papers that were not found by themselves may come in."""
+        sources = {c: s for i, s in order[:_SOURCES] for c in snapshot.chunks_of_paper[i]}
+        reached: dict[str, float] = {}
+        for chunk_id, share in self.library.graph(snapshot).spread(sources).items():
+            paper_id = snapshot.paper_of_chunk.get(chunk_id)
+            if paper_id is not None and (within is None or paper_id in within.paper_ids):
+                reached[paper_id] = max(reached.get(paper_id, 0.0), share)
+        top = order[0][1] if order else 0.0
+        own = dict(order)
+        mixed = {
+            i: (1 - _GRAPH_WEIGHT) * own.get(i, 0.0) + _GRAPH_WEIGHT * top * reached.get(i, 0.0)
+            for i in own.keys() | reached.keys()
+        }
+        return sorted(mixed.items(), key=lambda item: (-item[1], item[0]))
+
+    def _reranked(self, question: str, order: list[tuple[str, float]]) -> list[tuple[str, float]]:
+        """The order after the cross-encoder, if there is one, has read the first papers with the question.
+
+        The scores are dealt out anew among those papers, so that they go on telling how well the best one fits.
+        """
+        if self.library.reranker is None or len(order) < 2:
+            return order
+        head = [(i, s) for i, s in order[: rerank.DEPTH]]
+        papers = self._papers([i for i, _ in head])
+        known = [i for i, _ in head if i in papers]
+        texts = [f"{papers[i].title}\n{papers[i].abstract}".strip() for i in known]
+        scores = dict(zip(known, self.library.reranker.scores(question, texts).tolist(), strict=True))
+        best = sorted(known, key=lambda i: (-scores[i], i))
+        return [*zip(best, (s for i, s in head if i in papers), strict=True), *order[rerank.DEPTH :]]
 
     def _papers(self, paper_ids: list[str]) -> dict[str, Paper]:
         return {p.paper_id: p for p in self.library.papers(list(dict.fromkeys(paper_ids)))}
