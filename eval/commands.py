@@ -105,6 +105,12 @@ def add_commands(parser: argparse.ArgumentParser, *, serve_review: Callable[...,
     encoders.add_argument("--out", metavar="FILE.json", type=Path, help="write everything measured, as JSON")
     with_json(encoders)
 
+    fusion = command("fusion", _fusion, "compare ways to fuse the retriever's legs, by nested cross-validation")
+    fusion.add_argument("beir", metavar="FOLDER", type=Path, help="a collection in BEIR's form, or Cranfield's")
+    fusion.add_argument("--qrels", metavar="SPLIT", default="train", help="judgements of it (default: train)")
+    fusion.add_argument("--out", metavar="FILE.json", type=Path, help="write everything measured, as JSON")
+    with_json(fusion)
+
     make = command("make", _make, "write questions about a library with the language model, and drop the bad ones")
     make.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library to use")
     make.add_argument("--out", metavar="FILE.jsonl", type=Path, help="where to (default: questions-LIBRARY.jsonl)")
@@ -413,6 +419,17 @@ def _gate(args: argparse.Namespace, config: Config) -> int:
         lambda _: gate.print_gate(now, baseline),
     )
     gate.require_no_fall(now, baseline)
+    return 0
+
+
+def _fusion(args: argparse.Namespace, config: Config) -> int:
+    from eval.fusion import measure_fusion, print_fusion
+    from eval.results import write_json
+
+    results = measure_fusion(config, args.beir, split=args.qrels)
+    if args.out:
+        write_json(args.out, results)
+    _print(args, results, print_fusion)
     return 0
 
 

@@ -4,8 +4,12 @@ After Subspace-Corrected Ranking (one of the seeds). A score that only looks at 
 effective rank of their vectors) cannot tell a meaningful spread from any other and follows the dimension. So the spread is
 held against a fixed reference: the texts' own words, which need no model and favour none. The score is the overlap of two
 subspaces of the same number of dimensions, the leading ones of the texts as the encoder sees them and as their words do:
-‖UᵀV‖² / k, in [0, 1]. The abstract does not tell its estimator; this one was kept because, on the seeds' tuning and
-calibration questions, it orders encoders as their labels do better than the others tried (see README).
+‖UᵀV‖² / k, in [0, 1].
+
+The abstract does not tell its estimator. Tried on the seeds with nine encoders (MiniLM, mpnet, fast, MiniLM cut after 0 to 5
+of its layers; labels: nDCG@10 of 210 tune and calibrate questions), this one has Kendall's tau .50, .78, .72 and .56 with
+the labels for 8, 16, 32 and 48 dimensions, linear CKA with the words .50, RankMe .72. Of the pairs of the three real ones
+it orders two right, as RankMe does: close models are not told apart.
 """
 
 from __future__ import annotations
@@ -35,7 +39,7 @@ from rag.lexical import terms
 from rag.records import Paper
 
 Matrix = NDArray[np.float64]
-DIMENSIONS = 32
+DIMENSIONS = 16
 """Of the subspaces; fewer where the library has fewer than twice as many papers."""
 SAMPLE = 2000
 """Papers looked at, drawn with a fixed seed."""
@@ -184,8 +188,8 @@ def _leading(rows: csr_matrix, dimensions: int) -> Matrix:
     ones = np.ones(rows.shape[0])
     centred = LinearOperator(
         rows.shape,
-        matvec=lambda v: rows @ v - ones * (means @ v),
-        rmatvec=lambda v: rows.T @ v - means * (ones @ v),
+        matvec=lambda v: rows @ v.ravel() - ones * (means @ v.ravel()),
+        rmatvec=lambda v: rows.T @ v.ravel() - means * (ones @ v.ravel()),
         dtype=np.float64,
     )
     left, _, _ = svds(centred, k=dimensions, v0=np.random.default_rng(_SEED).normal(size=min(rows.shape)))

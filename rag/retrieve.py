@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,11 +35,11 @@ LATE_WEIGHT = 4.0
 """Weight of late interaction, whose scores lie closer together; chosen likewise."""
 LATE_DEPTH = 100
 """Papers whose tokens are compared with the question's."""
-_LATE_FLOOR = 0.25
+LATE_FLOOR = 0.25
 """Late interaction of a question and a passage that has nothing to do with it; counts as nothing."""
 
 
-_SOURCES = 5
+_SOURCES = 3
 """Papers that spread over the graph of passages."""
 _GRAPH_WEIGHT = 0.2
 """Weight of what reaches a paper over the graph, of the best paper's own score."""
@@ -59,6 +59,18 @@ def check_question(question: str) -> str:
             f"the question has {len(trimmed):,} characters, more than {MAX_QUESTION:,}; shorten it ({trimmed[:40]!r}…)"
         )
     return trimmed
+
+
+@dataclass(frozen=True, slots=True)
+class Legs:
+    """What each leg says of the candidates of a question, by paper id; a leg may have no score for a paper."""
+
+    dense: dict[str, float]
+    """Cosine of the question and the paper's best chunk."""
+    lexical: dict[str, float]
+    """BM25 over the most that the question could have, in [0, 1]."""
+    late: dict[str, float]
+    """Late interaction with the paper's best chunk, a mean cosine."""
 
 
 class CitewellRetriever(BaseRetriever):
@@ -104,18 +116,40 @@ class CitewellRetriever(BaseRetriever):
     ) -> list[list[Hit]]:
         """As ``search`` for many questions, embedded and looked up together: one list of hits a question."""
         asked = [check_question(q) for q in questions]
-        if not asked:
-            return []
         snapshot = self.library.snapshot()
         within = self.library.within(self.where if where is None else where, snapshot)
-        vectors, tokens = self.library.embedder.questions(asked)
         wanted = k or self._k
+        found = []
+        for question, legs in zip(asked, self._legs(snapshot, asked, wanted, within), strict=True):
+            order = self._with_names(question, fuse(legs.dense, legs.lexical, legs.late))
+            if self._graph:
+                order = self._spread(snapshot, order, within)
+            found.append((self._reranked(question, order)[:wanted], legs))
+        papers = self._papers([i for order, _ in found for i, _ in order])
+        return [
+            [
+                Hit(rank, papers[i], score, *(leg.get(i, 0.0) for leg in (legs.dense, legs.lexical, legs.late)))
+                for rank, (i, score) in enumerate(((i, s) for i, s in order if i in papers), 1)
+            ]
+            for order, legs in found
+        ]
+
+    def legs(self, questions: Sequence[str]) -> list[Legs]:
+        """What each leg says of the candidates of each question, before they are fused."""
+        snapshot = self.library.snapshot()
+        within = self.library.within(self.where, snapshot)
+        return self._legs(snapshot, [check_question(q) for q in questions], self._k, within)
+
+    def _legs(self, snapshot: Snapshot, asked: Sequence[str], wanted: int, within: Within | None) -> list[Legs]:
+        if not asked:
+            return []
+        vectors, tokens = self.library.embedder.questions(asked)
         depth = max(DEPTH, 2 * wanted)
         if within is None:
             found = snapshot.vectors.nearest(vectors, depth)
         else:
             found = within.nearest(snapshot, vectors, depth, min(wanted, len(within)))
-        ranked = []
+        legs = []
         for question, vector, question_tokens, near in zip(asked, vectors, tokens, found, strict=True):
             dense: dict[str, float] = {}
             for chunk_id, cosine in near:
@@ -125,20 +159,8 @@ class CitewellRetriever(BaseRetriever):
             lexical = _lexical(snapshot, terms(question), dense.keys(), depth, within)
             dense.update(_dense(snapshot, vector, [i for i in lexical if i not in dense]))
             first = fuse(dense, lexical)
-            late = _late(snapshot, question_tokens, [i for i, _ in first[:LATE_DEPTH]])
-            order = self._with_names(question, fuse(dense, lexical, late))
-            if self._graph:
-                order = self._spread(snapshot, order, within)
-            order = self._reranked(question, order)
-            ranked.append((order[:wanted], dense, lexical, late))
-        papers = self._papers([i for order, *_ in ranked for i, _ in order])
-        return [
-            [
-                Hit(rank, papers[i], score, dense.get(i, 0.0), lexical.get(i, 0.0), late.get(i, 0.0))
-                for rank, (i, score) in enumerate(((i, s) for i, s in order if i in papers), 1)
-            ]
-            for order, dense, lexical, late in ranked
-        ]
+            legs.append(Legs(dense, lexical, _late(snapshot, question_tokens, [i for i, _ in first[:LATE_DEPTH]])))
+        return legs
 
     def _with_names(self, question: str, order: list[tuple[str, float]]) -> list[tuple[str, float]]:
         """The order after a bonus for papers that hold the names the question spells ("RISE" is not "rise").
@@ -241,10 +263,10 @@ def fuse(
 ) -> list[tuple[str, float]]:
     """Paper ids with their fused scores in [0, 1], best first; ties by id. A missing score counts as 0."""
     weight = LATE_WEIGHT if late else 0.0
-    whole = 1.0 + LEXICAL_WEIGHT + weight * (1.0 - _LATE_FLOOR)
+    whole = 1.0 + LEXICAL_WEIGHT + weight * (1.0 - LATE_FLOOR)
 
     def score(i: str) -> float:
-        fit = max(0.0, late.get(i, 0.0) - _LATE_FLOOR) if late else 0.0
+        fit = max(0.0, late.get(i, 0.0) - LATE_FLOOR) if late else 0.0
         return (dense.get(i, 0.0) + LEXICAL_WEIGHT * lexical.get(i, 0.0) + weight * fit) / whole
 
     fused = {i: max(0.0, min(1.0, score(i))) for i in dense.keys() | lexical.keys()}

@@ -85,7 +85,7 @@ def test_a_real_encoder_comes_before_noise_without_and_with_labels(seeds_config:
     results = measure_encoders(seeds_config, names, default_questions())
     first, last = results["encoders"]
     assert [r["encoder"] for r in results["encoders"]] == names[::-1]
-    assert (results["papers"], results["dimensions"], results["questions"]) == (71, 32, 210)
+    assert (results["papers"], results["dimensions"], results["questions"]) == (71, 16, 210)
     assert first["overlap"] > last["overlap"] + 0.1
     assert last["rankme"] > first["rankme"], "which noise would win"
     assert first["nDCG@10"] > 0.85 > 0.3 > last["nDCG@10"]

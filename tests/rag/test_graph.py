@@ -79,7 +79,7 @@ def test_a_graph_is_the_same_after_it_was_kept(tmp_path: Path) -> None:
     assert (kept.chunk_ids, _moves(kept)) == (found.chunk_ids, _moves(found))
     assert [p.name for p in tmp_path.iterdir()] == ["graph.npz"]
     (tmp_path / "graph.npz").write_bytes(b"PK half of it")
-    with pytest.raises(IndexStateError, match="graph.npz cannot be read"):
+    with pytest.raises(IndexStateError, match=r"graph\.npz cannot be read"):
         PassageGraph.load(tmp_path / "graph.npz")
 
 
