@@ -120,8 +120,9 @@ class CitewellRetriever(BaseRetriever):
         within = self.library.within(self.where if where is None else where, snapshot)
         wanted = k or self._k
         found = []
+        spelt: dict[str, set[str]] = {}
         for question, legs in zip(asked, self._legs(snapshot, asked, wanted, within), strict=True):
-            order = self._with_names(question, fuse(legs.dense, legs.lexical, legs.late))
+            order = self._with_names(question, fuse(legs.dense, legs.lexical, legs.late), spelt)
             if self._graph:
                 order = self._spread(snapshot, order, within)
             found.append((self._reranked(question, order)[:wanted], legs))
@@ -149,8 +150,8 @@ class CitewellRetriever(BaseRetriever):
             found = snapshot.vectors.nearest(vectors, depth)
         else:
             found = within.nearest(snapshot, vectors, depth, min(wanted, len(within)))
-        legs = []
-        for question, vector, question_tokens, near in zip(asked, vectors, tokens, found, strict=True):
+        both: list[tuple[dict[str, float], dict[str, float]]] = []
+        for question, vector, near in zip(asked, vectors, found, strict=True):
             dense: dict[str, float] = {}
             for chunk_id, cosine in near:
                 paper_id = snapshot.paper_of_chunk.get(chunk_id)
@@ -158,21 +159,26 @@ class CitewellRetriever(BaseRetriever):
                     dense[paper_id] = cosine
             lexical = _lexical(snapshot, terms(question), dense.keys(), depth, within)
             dense.update(_dense(snapshot, vector, [i for i in lexical if i not in dense]))
-            first = fuse(dense, lexical)
-            legs.append(Legs(dense, lexical, _late(snapshot, question_tokens, [i for i, _ in first[:LATE_DEPTH]])))
-        return legs
+            both.append((dense, lexical))
+        first = [[i for i, _ in fuse(dense, lexical)[:LATE_DEPTH]] for dense, lexical in both]
+        late = _late(snapshot, tokens, first)
+        return [Legs(dense, lexical, found) for (dense, lexical), found in zip(both, late, strict=True)]
 
-    def _with_names(self, question: str, order: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    def _with_names(
+        self, question: str, order: list[tuple[str, float]], spelt: dict[str, set[str]]
+    ) -> list[tuple[str, float]]:
         """The order after a bonus for papers that hold the names the question spells ("RISE" is not "rise").
 
-        A name counts where at most a fifth of the candidates hold it; the others tell nothing.
+        A name counts where at most a fifth of the candidates hold it; the others tell nothing. ``spelt`` keeps the names of
+        the papers that were looked at, for the next question.
         """
         asked = _names(question)
         if not asked:
             return order
         head = order[:_NAMED]
-        papers = self._papers([i for i, _ in head])
-        held = {i: asked & _names(f"{p.label} {p.title} {plain(p.abstract)}") for i, p in papers.items()}
+        for i, p in self._papers([i for i, _ in head if i not in spelt]).items():
+            spelt[i] = _names(f"{p.label} {p.title} {plain(p.abstract)}")
+        held = {i: asked & spelt.get(i, set()) for i, _ in head}
         rare = {n for n in asked if 0 < sum(n in h for h in held.values()) <= max(1, len(head) // 5)}
         if not rare:
             return order
@@ -295,12 +301,18 @@ def _lexical(
     return {snapshot.words.paper_ids[i]: float(scores[i]) for i in wanted}
 
 
-def _late(snapshot: Snapshot, question_tokens: Vectors, paper_ids: Sequence[str]) -> dict[str, float]:
-    """Late interaction of the question and the best chunk of each paper; none where the library has no token vectors."""
-    owners = {c: i for i in paper_ids for c in snapshot.chunks_of_paper.get(i, ())}
-    found: dict[str, float] = {}
-    for chunk_id, score in snapshot.tokens.scores(question_tokens, list(owners)).items():
-        found[owners[chunk_id]] = max(found.get(owners[chunk_id], -1.0), score)
+def _late(
+    snapshot: Snapshot, questions: Sequence[Vectors], paper_ids: Sequence[Sequence[str]]
+) -> list[dict[str, float]]:
+    """Late interaction of each question, (q, d) of its tokens, and the best chunk of each of its papers; none where the
+    library has no token vectors."""
+    owners = [{c: i for i in papers for c in snapshot.chunks_of_paper.get(i, ())} for papers in paper_ids]
+    found: list[dict[str, float]] = []
+    for owner, scores in zip(owners, snapshot.tokens.scores_many(questions, [list(o) for o in owners]), strict=True):
+        best: dict[str, float] = {}
+        for chunk_id, score in scores.items():
+            best[owner[chunk_id]] = max(best.get(owner[chunk_id], -1.0), score)
+        found.append(best)
     return found
 
 
