@@ -98,6 +98,19 @@ def add_commands(parser: argparse.ArgumentParser, *, serve_review: Callable[...,
     gate.add_argument("--renew", action="store_true", help="make what is measured now the baseline")
     with_json(gate)
 
+    encoders = command("encoders", _encoders, "rank embedding models for a library, without labels")
+    encoders.add_argument("names", metavar="ENCODER", nargs="*", help="as the setting 'embedder' (default: those here)")
+    encoders.add_argument("--questions", metavar="FILE", type=Path, help="hold it against these questions' labels")
+    encoders.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library to use")
+    encoders.add_argument("--out", metavar="FILE.json", type=Path, help="write everything measured, as JSON")
+    with_json(encoders)
+
+    fusion = command("fusion", _fusion, "compare ways to fuse the retriever's legs, by nested cross-validation")
+    fusion.add_argument("beir", metavar="FOLDER", type=Path, help="a collection in BEIR's form, or Cranfield's")
+    fusion.add_argument("--qrels", metavar="SPLIT", default="train", help="judgements of it (default: train)")
+    fusion.add_argument("--out", metavar="FILE.json", type=Path, help="write everything measured, as JSON")
+    with_json(fusion)
+
     make = command("make", _make, "write questions about a library with the language model, and drop the bad ones")
     make.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library to use")
     make.add_argument("--out", metavar="FILE.jsonl", type=Path, help="where to (default: questions-LIBRARY.jsonl)")
@@ -407,6 +420,36 @@ def _gate(args: argparse.Namespace, config: Config) -> int:
     )
     gate.require_no_fall(now, baseline)
     return 0
+
+
+def _fusion(args: argparse.Namespace, config: Config) -> int:
+    from eval.fusion import measure_fusion, print_fusion
+    from eval.results import write_json
+
+    results = measure_fusion(config, args.beir, split=args.qrels)
+    if args.out:
+        write_json(args.out, results)
+    _print(args, results, print_fusion)
+    return 0
+
+
+def _encoders(args: argparse.Namespace, config: Config) -> int:
+    from eval.encoders import measure_encoders, print_encoders
+    from eval.results import write_json
+
+    results = measure_encoders(config, args.names or _encoders_here(config), args.questions)
+    if args.out:
+        write_json(args.out, results)
+    _print(args, results, print_encoders)
+    return 0
+
+
+def _encoders_here(config: Config) -> list[str]:
+    """The embedding models of the registry that need no download."""
+    from rag.models import list_models
+
+    here = [s.name for s in list_models(config.cache) if s.kind == "embedding" and s.present]
+    return here or [config.embedder]
 
 
 def _guarantee(args: argparse.Namespace, config: Config) -> int:
