@@ -64,11 +64,12 @@ def sync_library(
     config: Config,
     paths: Sequence[Path],
     *,
+    forget: Sequence[Path] = (),
     rebuild: bool = False,
     dry_run: bool = False,
     on_progress: Progress = lambda stage, done, total: None,
 ) -> Report:
-    """Makes the library of ``config`` a copy of its sources and ``paths``; see ``rag.sync.sync``."""
+    """Makes the library of ``config`` a copy of its sources and ``paths``, without ``forget``; see ``rag.sync.sync``."""
     from rag.sync import sync
 
     folder = models.resolve(config.embedder, cache=config.cache)
@@ -83,6 +84,7 @@ def sync_library(
         paths,
         load,
         embedder_print=fingerprint(folder),
+        forget=forget,
         rebuild=rebuild,
         dry_run=dry_run,
         on_progress=on_progress,

@@ -26,12 +26,21 @@ from ui import render
 from ui.chat_view import AT_ONCE, PLAIN, chat_view
 from ui.conversation import Conversation
 from ui.history import History
+from ui.library_view import Keeper, library_view
+from ui.map_view import map_view
 
 HERE = Path(__file__).parent
-SCRIPTS = ("page.js", "views.js", "talks.js")
+SCRIPTS = ("page.js", "views.js", "talks.js", "library.js", "map.js")
 BRAND = (
     '<div class="cw-brand"><button type="button" class="cw-tool cw-talks-open" data-do="talks" aria-expanded="false" '
     'aria-label="Conversations">☰</button><h1>Citewell</h1></div>'
+)
+VIEWS = {"chat": "Chat", "library": "Library", "map": "Map"}
+"""The views, in their order: the name in the address, and the words."""
+NAVIGATION = (
+    '<nav class="cw-nav" aria-label="Views">'
+    + "".join(f'<a href="#{name}" data-view-link="{name}">{words}</a>' for name, words in VIEWS.items())
+    + '</nav><button type="button" class="cw-tool cw-theme" data-do="theme" aria-label="Theme: system">◐</button>'
 )
 
 
@@ -41,6 +50,7 @@ def build_page(
     examples: Callable[[], Sequence[str]],
     status: Callable[[], str] | None = None,
     history: History | None = None,
+    keeper: Keeper | None = None,
     feedback: Feedback | None = None,
 ) -> gr.Blocks:
     """The page. ``get_engine`` is called for each question, off the event loop, and may raise CitewellError.
@@ -50,6 +60,8 @@ def build_page(
     ``status`` says in one line what is going on ("71 papers", "Fetching the model, 2 minutes left"), or "".
 
     ``history`` keeps the conversations; without it they last as long as the page is served.
+
+    ``keeper`` has the library to look into and to change; without it there is no such view.
 
     ``feedback`` keeps what readers think of answers.
     """
@@ -68,9 +80,14 @@ def build_page(
     with gr.Blocks(title="Citewell", fill_width=True, analytics_enabled=False) as page:
         with gr.Row(elem_id="cw-top"):
             gr.HTML(BRAND, elem_id="cw-name", **PLAIN)
+            if keeper is not None:
+                gr.HTML(NAVIGATION, elem_id="cw-nav", **PLAIN)
             state = gr.HTML('<p class="cw-state" role="status"></p>', elem_id="cw-state", **PLAIN)
             new = gr.Button("New conversation", elem_id="cw-new", size="sm", variant="secondary", scale=0)
         chat = chat_view(get_engine, examples=examples, history=history or History(), feedback=feedback, new=new)
+        if keeper is not None:
+            library_view(keeper)
+            map_view(keeper)
         if status is not None:
             looked_at = [state, chat.past, chat.conversation, chat.run]
             page.load(told, looked_at, [state, chat.past], **AT_ONCE)

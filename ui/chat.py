@@ -10,13 +10,14 @@ from pathlib import Path
 
 from rag import models
 from rag.answer import CitewellQueryEngine
-from rag.build import library_folder, load_llm, open_library, sync_library
+from rag.build import keep_apart, library_folder, load_llm, open_library, sync_library
 from rag.config import Config
 from rag.errors import CitewellError, IndexStateError, NotReadyError
 from rag.feedback import Feedback
 from rag.library import Library
 from rag.line import Line
 from rag.retrieve import CitewellRetriever
+from rag.sync import Progress, Report
 from serve.api import build_api
 from serve.gate import access_of
 from serve.service import Service
@@ -46,6 +47,33 @@ class Preparation:
         if self._library is not None and self._engine is not None:
             return f"{len(self._library):,} papers · {self._llm}"
         return self._words
+
+    @property
+    def uploads(self) -> Path:
+        """Where uploaded files are kept, a folder a library."""
+        return self._config.data / "uploads" / self._config.library
+
+    @property
+    def pictures(self) -> Path:
+        """Where the map of the library is kept, which can be made again."""
+        return library_folder(self._config)
+
+    def library(self) -> Library | None:
+        """The library, once it is open."""
+        return self._library
+
+    def change(self, paths: Sequence[Path], *, forget: Sequence[Path], on_progress: Progress) -> Report:
+        """Makes the library a copy of its sources, of ``paths`` and no more of ``forget``; it is opened when it is new."""
+        report = sync_library(self._config, paths, forget=forget, on_progress=on_progress)
+        if self._library is None and self._done.is_set():
+            self._fault = None
+            self._done.clear()
+            self.start()
+        return report
+
+    def decide(self, place: str, *, apart: bool) -> Report:
+        """Undoes the merge of the record at ``place``, or takes that back."""
+        return keep_apart(self._config, place, apart=apart)[0]
 
     def examples(self) -> list[str]:
         """Questions that this library answers; none before it is open."""
@@ -131,6 +159,7 @@ def run_chat(config: Config, *, host: str, port: int, sources: Sequence[Path], s
         examples=preparation.examples,
         status=preparation.status,
         history=History(config.data / FILE, library=config.library),
+        keeper=preparation,
         feedback=Feedback(library_folder(config)),
     )
 
