@@ -38,9 +38,9 @@ BRAND = (
 VIEWS = {"chat": "Chat", "library": "Library", "map": "Map"}
 """The views, in their order: the name in the address, and the words."""
 NAVIGATION = (
-    '<nav class="cw-nav" aria-label="Views">'
+    '<div class="cw-navs"><nav class="cw-nav" aria-label="Views">'
     + "".join(f'<a href="#{name}" data-view-link="{name}">{words}</a>' for name, words in VIEWS.items())
-    + '</nav><button type="button" class="cw-tool cw-theme" data-do="theme" aria-label="Theme: system">◐</button>'
+    + '</nav><button type="button" class="cw-tool cw-theme" data-do="theme" aria-label="Theme: system">◐</button></div>'
 )
 
 
@@ -128,7 +128,7 @@ def start(
             server_port=port,
             theme=theme(),
             css_paths=[HERE / "style.css"],
-            head=f"<script>{script}</script>",
+            head=f"<style>{(HERE / 'frame.css').read_text(encoding='utf-8')}</style><script>{script}</script>",
             footer_links=[],
             share=False,
             inbrowser=False,

@@ -20,12 +20,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.embed import Vectors
+from rag.fold import plain
 from rag.lexical import terms
 from rag.library import Library
 from rag.records import Paper
 
-VERSION = "1"
+VERSION = "2"
 MOST_TOPICS = 10
+MOST_NAMED = 400
+"""Papers of a library whose dots are named in the picture; of more the names would not be read."""
+_LONGEST_NAME = 32
+_PAIR = 4.0
+"""What a pair of words is worth more than one as the name of a topic; by eye."""
+_COMMON = """
+across additionally address addresses achieve achieves achieving among analysis approach approaches available based
+because benchmark benchmarks best better between both challenge challenges code compared comparable comprehensive
+consistent consistently currently demonstrate demonstrates demonstrating design designed despite different diverse
+effective effectively effectiveness efficient enables enabling ensure evaluate evaluation existing experiments
+experimental extensive first framework from further generate generated have however important improve improves
+improvement including instead into introduce introduces introducing issue key leading leads leverage leverages
+leveraging limited limitations mechanism method methods more multiple need novel often only outperforming
+outperforms over paper perform performance present prior problem process promising propose proposed provide
+provides recent recently remain remains remarkable require requires research respectively results robust shown
+show shows significant significantly simple single specifically state strategy strong study such superior
+systems task tasks than that their them then these they this those through thus toward towards under unlike
+used using validate various well what when where whether which while will with within without work works yet
+"""
+_OF_ANY_ABSTRACT = frozenset(stem for word in _COMMON.split() for stem in terms(word)[:1])
+"""Stems of words that tell of no subject."""
 _ROUNDS = 25
 _BATCH = 5000
 _SIDE = 65535
@@ -134,29 +156,46 @@ def spread(placed: NDArray[np.float64]) -> NDArray[np.uint16]:
     return np.round((ranks + values) / 2 * _SIDE).astype(np.uint16)
 
 
-def names_of(papers: Sequence[Paper], topics: NDArray[np.uint8], *, most: int = 3) -> tuple[str, ...]:
-    """For each topic the words that far more of its papers hold than of the others."""
-    held = [{word: shown for shown in _words(p) for word in terms(shown)[:1]} for p in papers]
-    everywhere = Counter(word for words in held for word in words)
+def names_of(papers: Sequence[Paper], topics: NDArray[np.uint8], *, most: int = 2) -> tuple[str, ...]:
+    """For each topic the words, rather two that go together than one, that far more of its papers hold than of the
+    others."""
+    held = [_phrases(p) for p in papers]
+    everywhere = Counter(key for phrases in held for key in phrases)
     names = []
     for topic in range(int(topics.max()) + 1 if len(topics) else 0):
-        members = [words for words, t in zip(held, topics, strict=True) if t == topic]
-        here = Counter(word for words in members for word in words)
-        spelt = {word: shown for words in members for word, shown in words.items()}
+        members = [phrases for phrases, t in zip(held, topics, strict=True) if t == topic]
+        here = Counter(key for phrases in members for key in phrases)
+        spelt = {key: shown for phrases in members for key, shown in phrases.items()}
         others = max(1, len(papers) - len(members))
         worth = {
-            word: (n / len(members) - (everywhere[word] - n) / others) * math.log(1 + len(papers) / everywhere[word])
-            for word, n in here.items()
-            if n >= len(members) / 4
+            key: (n / len(members) - (everywhere[key] - n) / others)
+            * math.log(1 + len(papers) / everywhere[key])
+            * (_PAIR if len(key) > 1 else 1.0)
+            for key, n in here.items()
+            if n >= max(min(2, len(members)), len(members) / 8)
         }
-        best = sorted(worth, key=lambda word: (-worth[word], word))[:most]
-        names.append(", ".join(spelt[word] for word in best) or f"topic {topic + 1}")
+        chosen: list[tuple[str, ...]] = []
+        for key in sorted(worth, key=lambda key: (-worth[key], key)):
+            if len(chosen) < most and worth[key] > 0 and not any(set(key) & set(other) for other in chosen):
+                chosen.append(key)
+        names.append(", ".join(spelt[key] for key in chosen) or f"topic {topic + 1}")
     return tuple(names)
 
 
-def _words(paper: Paper) -> list[str]:
-    text = f"{paper.title or ''} {paper.abstract}".lower()
-    return [word for word in text.replace("-", " ").split() if word.isalpha() and len(word) > 3]
+def _phrases(paper: Paper) -> dict[tuple[str, ...], str]:
+    """The words of a paper and its pairs of neighbours, by their stems: as they are spelt."""
+    found: dict[tuple[str, ...], str] = {}
+    before = ("", "")
+    for word in plain(f"{paper.title or ''} {paper.abstract}").lower().replace("-", " ").split():
+        bare = word.strip(".,;:()")
+        stem = (terms(bare) or [""])[0] if bare.isalpha() and len(bare) > 3 else ""
+        stem = "" if stem in _OF_ANY_ABSTRACT else stem
+        if stem:
+            found[(stem,)] = bare
+            if before[0]:
+                found[(before[0], stem)] = f"{before[1]} {bare}"
+        before = (stem, bare) if bare == word else ("", "")
+    return found
 
 
 def payload(atlas: Atlas, papers: Sequence[Paper]) -> dict[str, Any]:
@@ -169,6 +208,7 @@ def payload(atlas: Atlas, papers: Sequence[Paper]) -> dict[str, Any]:
     file = np.array([by_file.get(p.sources[0].file, 255) if p.sources else 255 for p in papers], dtype=np.uint8)
     return {
         "count": len(atlas.paper_ids),
+        "labels": [_short(p.label) for p in papers] if len(papers) <= MOST_NAMED else [],
         "places": _base64(atlas.places.astype("<u2")),
         "colours": {
             "topic": {"of": _base64(atlas.topics), "names": list(atlas.names)},
@@ -176,6 +216,11 @@ def payload(atlas: Atlas, papers: Sequence[Paper]) -> dict[str, Any]:
             "source": {"of": _base64(file), "names": files},
         },
     }
+
+
+def _short(label: str) -> str:
+    text = plain(label)
+    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1].rstrip() + "…"
 
 
 def _base64(values: NDArray[Any]) -> str:

@@ -8,14 +8,21 @@
   let held = { first: 0, last: 0 };
   let asked = 0; // numbers the questions to Python: an answer that comes late is dropped
   let filled = false;
+  const DRAWN = "#cw-library .cw-page";
   const find = (selector) => document.querySelector(`#cw-library ${selector}`);
 
-  page.routes.library = () => {
+  page.routes.library = async () => {
     page.show("library");
+    await page.there(DRAWN);
     document.querySelector("#cw-library").classList.remove("cw-reading");
     fill();
   };
-  page.routes.paper = (id) => { page.show("library"); fill(); open(id); };
+  page.routes.paper = async (id) => {
+    page.show("library");
+    await page.there(DRAWN);
+    fill();
+    open(id);
+  };
 
   function fill() {
     if (filled) return;
@@ -36,6 +43,7 @@
     find(".cw-room").style.height = `${total * ROW}px`;
     part.style.transform = `translateY(${found.first * ROW}px)`;
     part.innerHTML = found.html;
+    for (const column of ["authors", "year"]) find(".cw-table").classList.toggle(`cw-bare-${column}`, found.bare.includes(column));
     find(".cw-table").setAttribute("aria-rowcount", String(total + 1));
     held = { first: found.first, last: found.first + part.children.length };
     mark();

@@ -84,12 +84,14 @@ def library_view(keeper: Keeper) -> None:
         if library is None:
             return {"total": -1, "first": 0, "html": "", "said": NOT_OPEN}
         try:
-            found = shelves.of(library).find(_look(asked))
+            shelf = shelves.of(library)
+            found = shelf.find(_look(asked))
             first = max(0, min(_number(asked.get("first")) or 0, len(found)))
             html = papers.rows_html(library.papers(found[first : first + MOST_ROWS]), first)
         except CitewellError as error:
             return {"total": -1, "first": 0, "html": "", "said": str(error)}
-        return {"total": len(found), "first": first, "html": html, "said": _counted(len(found), len(library))}
+        said = _counted(len(found), len(library))
+        return {"total": len(found), "first": first, "html": html, "said": said, "bare": shelf.bare}
 
     def filters(_: object) -> str:
         """The ways to narrow the table down. (A server function is always given one value.)"""

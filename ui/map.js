@@ -3,7 +3,8 @@
   "use strict";
   const page = window.citewell;
   const SIDE = 65535;
-  const HUES = ["#17806f", "#c2571a", "#5b5fc7", "#b5346b", "#6f8f1f", "#c99700", "#2b86c5", "#8c564b", "#7a3fa0", "#5a6b7b"];
+  const LIGHT = ["#35a793", "#e2884f", "#8f93ee", "#e0709c", "#9dbf4a", "#e3b93c", "#62b1e8", "#c08a80", "#b083d4", "#93a4b5"]; // on dark paper
+  const DARK = ["#17806f", "#c2571a", "#5b5fc7", "#b5346b", "#6f8f1f", "#c99700", "#2b86c5", "#8c564b", "#7a3fa0", "#5a6b7b"];
   let data = null;
   let at = { x: 0, y: 0, scale: 1 }; // what of the sheet is seen: its left upper corner, and how much it is enlarged
   let lit = new Set(); // numbers of the papers that the answer on the page rests on
@@ -14,6 +15,7 @@
 
   page.routes.map = async () => {
     page.show("map");
+    await page.there("#cw-canvas");
     if (!data) await load();
     const cards = [...document.querySelectorAll(".cw-sources .cw-cited[data-paper]")].map((card) => card.dataset.paper);
     lit = new Set(data && cards.length ? await page.ask("map", "numbers", cards) : []);
@@ -27,7 +29,7 @@
     const bytes = (text) => Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
     const colours = {};
     for (const [name, { of, names }] of Object.entries(got.colours)) colours[name] = { of: bytes(of), names };
-    data = { count: got.count, places: new Uint16Array(bytes(got.places).buffer), colours };
+    data = { count: got.count, places: new Uint16Array(bytes(got.places).buffer), colours, labels: got.labels };
     grid = Array.from({ length: CELLS * CELLS }, () => []);
     for (let i = 0; i < data.count; i++) grid[cell(data.places[2 * i]) + CELLS * cell(data.places[2 * i + 1])].push(i);
     said.textContent = `${got.count.toLocaleString("en")} papers`;
@@ -44,7 +46,7 @@
   const toY = (place, size) => MARGIN + ((place / SIDE - at.y) * at.scale) * (size.height - 2 * MARGIN);
 
   const years = (count) => Array.from({ length: count }, (_, i) => `hsl(${200 - 170 * (i / Math.max(1, count - 1))} 62% 45%)`);
-  function palette(name, count) { return name === "year" ? years(count) : HUES; }
+  const palette = (name, count) => (name === "year" ? years(count) : document.body.classList.contains("dark") ? LIGHT : DARK);
 
   let wanted = false;
   function draw() {
@@ -83,6 +85,7 @@
       }
     });
     pen.globalAlpha = 1;
+    name(pen, size, radius);
     const ink = getComputedStyle(document.body).getPropertyValue("--cw-ink");
     for (const i of [...lit, ...(under >= 0 ? [under] : [])]) {
       const hue = of[i] < names.length ? hues[of[i] % hues.length] : "#8d867a";
@@ -97,9 +100,31 @@
     key(names, hues, groups);
   }
 
+  // Names beside the dots, as many as there is room for; those of the answer's sources first.
+  function name(pen, size, radius) {
+    if (!data.labels.length) return;
+    pen.font = "12px system-ui, sans-serif";
+    pen.textBaseline = "middle";
+    pen.fillStyle = getComputedStyle(document.body).getPropertyValue("--cw-soft");
+    const taken = [];
+    for (let i = 0; i < data.count; i++) {
+      const x = toX(data.places[2 * i], size), y = toY(data.places[2 * i + 1], size);
+      taken.push([x - radius, y - radius, x + radius, y + radius]);
+    }
+    const order = [...lit, ...Array.from({ length: data.count }, (_, i) => i).filter((i) => !lit.has(i))];
+    for (const i of order) {
+      const x = toX(data.places[2 * i], size) + radius + 5, y = toY(data.places[2 * i + 1], size);
+      const box = [x, y - 8, x + pen.measureText(data.labels[i]).width, y + 8];
+      if (box[0] < 0 || box[1] < 0 || box[2] > size.width - 6 || box[3] > size.height) continue;
+      if (taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])) continue;
+      taken.push(box);
+      pen.fillText(data.labels[i], x, y);
+    }
+  }
+
   let keyed = "";
   function key(names, hues, groups) {
-    const now = by() + names.join() + lit.size;
+    const now = by() + names.join() + lit.size + hues[0];
     if (now === keyed) return;
     keyed = now;
     const list = document.querySelector(".cw-key");

@@ -19,8 +19,8 @@ CANVAS = (
     + '</select></label><button type="button" class="cw-tool" data-do="map-whole">Show all</button>'
     '<span class="cw-count" role="status" id="cw-map-said">Placing the papers</span></div>'
     '<div class="cw-sheet"><canvas id="cw-canvas" role="img" aria-label="The papers of the library, placed by meaning. '
-    'The table of the library lists the same papers."></canvas><div class="cw-tip" hidden></div>'
-    '<ul class="cw-key" aria-label="Colours"></ul></div>'
+    'The table of the library lists the same papers."></canvas><div class="cw-tip" hidden></div></div>'
+    '<ul class="cw-key" aria-label="Colours"></ul>'
 )
 
 

@@ -55,6 +55,10 @@ class Shelf:
         """Each file with the number of its papers."""
         self.years = sorted(Counter(row.year for row in self.rows if row.year is not None).items(), reverse=True)
         """Each year with the number of its papers, the latest first."""
+        self.bare = [
+            name for name, held in (("authors", any(r.authors for r in self.rows)), ("year", self.years)) if not held
+        ]
+        """Columns that no paper fills."""
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -54,5 +54,10 @@
     }
   };
 
+  // An address may be obeyed before gradio has drawn what it names.
+  page.there = async (selector) => {
+    while (!document.querySelector(selector)) await new Promise((done) => setTimeout(done, 50));
+  };
+
   page.routes[""] = () => page.show("chat");
 })();

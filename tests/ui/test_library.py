@@ -193,7 +193,7 @@ def test_the_library_is_looked_through_read_added_to_and_taken_from(
         page.wait_for_selector(".cw-near-list >> text=DeepGraph")
         page.fill("#cw-find-papers", "")
         page.set_input_files("#cw-drop input[type=file]", more)
-        page.wait_for_selector("#cw-report >> text=3 papers now · 1 new · 1 merged · 1 skipped")
+        page.wait_for_selector("#cw-report >> text=3 papers now · 1 new · 1 changed · 1 merged · 1 skipped")
         page.wait_for_function(f"{labels} === 'CookNet,DeepGraph,GraphTrim'")
         assert "more.txt" in page.inner_text(".cw-source-list")
         page.click(".cw-window >> text=DeepGraph")
@@ -218,7 +218,7 @@ def test_the_library_is_looked_through_read_added_to_and_taken_from(
         page.wait_for_function("location.hash.startsWith('#paper/')")
         page.click('[data-do=remove-source][aria-label="Remove more.txt"]')
         page.click("text=Really remove?")
-        page.wait_for_selector("#cw-report >> text=2 papers now · 1 removed")
+        page.wait_for_selector("#cw-report >> text=2 papers now · 1 changed · 1 removed")
         page.wait_for_function(f"{labels} === 'CookNet,DeepGraph'")
         assert list(desk.uploads.iterdir()) == []
 
