@@ -142,10 +142,11 @@ def plane(vectors: Vectors, topics: NDArray[np.uint8]) -> NDArray[np.float64]:
     else:  # one or two topics span no plane: the directions of most variance do
         _, directions = np.linalg.eigh(centred.T @ centred)
         directions, whiten = directions[:, ::-1].T, np.eye(len(inside))
-    placed = centred @ whiten @ directions[:2].T
+    placed: NDArray[np.float64] = centred @ whiten @ directions[:2].T
     if placed.shape[1] < 2:
         placed = np.column_stack([placed, np.zeros(len(placed))])
-    return placed * np.where(np.abs(placed).max(axis=0) == placed.max(axis=0), 1, -1)  # signs are arbitrary: fix them
+    signs = np.where(np.abs(placed).max(axis=0) == placed.max(axis=0), 1.0, -1.0)  # they are arbitrary: fix them
+    return np.asarray(placed * signs, dtype=np.float64)
 
 
 def spread(placed: NDArray[np.float64]) -> NDArray[np.uint16]:
@@ -153,7 +154,7 @@ def spread(placed: NDArray[np.float64]) -> NDArray[np.uint16]:
     ranks = np.argsort(np.argsort(placed, axis=0, kind="stable"), axis=0, kind="stable") / max(len(placed) - 1, 1)
     low, high = placed.min(axis=0), placed.max(axis=0)
     values = (placed - low) / np.where(high > low, high - low, 1)
-    return np.round((ranks + values) / 2 * _SIDE).astype(np.uint16)
+    return np.asarray(np.round((ranks + values) / 2 * _SIDE), dtype=np.uint16)
 
 
 def names_of(papers: Sequence[Paper], topics: NDArray[np.uint8], *, most: int = 2) -> tuple[str, ...]:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.llms.llm import LLM
+
 from rag import models
 from rag.answer import CitewellQueryEngine
-from rag.build import keep_apart, library_folder, load_llm, open_library, sync_library
-from rag.config import Config
-from rag.errors import CitewellError, IndexStateError, NotReadyError
+from rag.build import keep_apart, library_folder, llm_name, load_llm, open_engine, open_library, sync_library
+from rag.config import Config, save_settings, set_by_environment, settings_file
+from rag.errors import CitewellError, ConfigError, IndexStateError, ModelError, NotReadyError
 from rag.feedback import Feedback
 from rag.library import Library
-from rag.line import Line
-from rag.retrieve import CitewellRetriever
 from rag.sync import Progress, Report
 from serve.api import build_api
 from serve.gate import access_of
@@ -24,6 +27,9 @@ from serve.service import Service
 from ui.app import build_page, serve
 from ui.examples import examples_of
 from ui.history import FILE, History
+
+_TRIAL = 20.0
+"""Seconds that a language model on trial may take to answer."""
 
 
 class Preparation:
@@ -36,6 +42,7 @@ class Preparation:
         self._words = "Starting"
         self._engine: CitewellQueryEngine | None = None
         self._library: Library | None = None
+        self._model: LLM | None = None
         self._llm = ""
         self._fault: Exception | None = None
 
@@ -47,6 +54,45 @@ class Preparation:
         if self._library is not None and self._engine is not None:
             return f"{len(self._library):,} papers · {self._llm}"
         return self._words
+
+    @property
+    def config(self) -> Config:
+        """The settings in force."""
+        return self._config
+
+    @property
+    def outside(self) -> frozenset[str]:
+        """Names of the settings that the environment decides."""
+        return set_by_environment()
+
+    def choose(self, changes: dict[str, str | int | float]) -> str:
+        """Keeps the settings and puts them in force; a question that is being answered ends as it began."""
+        config = replace(self._config, **changes)
+        if config.llm_url and not config.llm_model:
+            raise ConfigError("name the model that the server is to use")
+        save_settings(changes, settings_file())
+        other = llm_name(config) != llm_name(self._config) or config.llm_key != self._config.llm_key
+        self._config = config
+        if self._library is None or not self._done.is_set():
+            return "Saved. It is used as soon as the library is open."
+        if not other and self._engine is not None:
+            self._engine = self._assistant(self._library, self._model)
+            return "Saved. Used from the next question on."
+        threading.Thread(target=self._take_model, name="citewell-model", daemon=True).start()
+        return "Saved. The language model is being changed; the line at the top says when it is there."
+
+    def try_llm(self, changes: dict[str, str | int | float]) -> str:
+        """Asks the language model of other settings for a word."""
+        config = replace(self._config, **changes, llm_timeout=_TRIAL)
+        if not config.llm_url:
+            return "The model that comes with Citewell needs no test: it is checked when it is loaded."
+        llm, started = load_llm(config), time.monotonic()
+        try:
+            said = llm.chat([ChatMessage(role=MessageRole.USER, content="Say OK.")]).message.content or ""
+        except Exception as error:  # each client library raises its own
+            words = " ".join(str(error).split())
+            raise ModelError(f"No answer from {config.llm_url}: {words or type(error).__name__}") from error
+        return f"It answers: “{' '.join(said.split())[:40]}”, after {time.monotonic() - started:.1f} s."
 
     @property
     def uploads(self) -> Path:
@@ -128,15 +174,25 @@ class Preparation:
         self._words = "Opening the library"
         library = self._library = open_library(config)
         self._words = f"{len(library)} papers · loading the language model"
-        llm = load_llm(config)
-        self._llm = llm.metadata.model_name
-        self._engine = CitewellQueryEngine(
-            CitewellRetriever(library),
-            llm,
-            evidence_tokens=config.evidence_tokens,
-            papers=config.papers,
-            line=Line(config.slots),
-        )
+        self._take_model()
+
+    def _take_model(self) -> None:
+        """Loads the language model of the settings and answers with it from then on."""
+        assert self._library is not None, "the library is opened first"
+        try:
+            model = load_llm(self._config)
+            self._engine = self._assistant(self._library, model)
+        except CitewellError as error:
+            if self._engine is None:
+                raise
+            self._llm = f"{self._llm} (kept, since the other one failed: {error})"
+        else:
+            self._model = model
+            self._llm = model.metadata.model_name
+
+    def _assistant(self, library: Library, model: LLM | None) -> CitewellQueryEngine:
+        assert model is not None, "the language model is loaded first"
+        return open_engine(self._config, library=library, llm=lambda _: model)
 
     def _fetching(self, name: str, done: int, total: int) -> None:
         share = f" of {total / 1e6:,.0f} MB" if total else " MB"
@@ -147,8 +203,16 @@ class Preparation:
         self._words = f"{verb}: {done:,} of {total:,}"
 
 
-def run_chat(config: Config, *, host: str, port: int, sources: Sequence[Path], sign_in: bool | None = None) -> None:
-    """Serves the page until interrupted; ``sign_in``: as in ``access_of``.
+def run_chat(
+    config: Config,
+    *,
+    host: str,
+    port: int,
+    sources: Sequence[Path],
+    sign_in: bool | None = None,
+    report: Callable[[], tuple[str, str] | None] | None = None,
+) -> None:
+    """Serves the page until interrupted; ``sign_in``: as in ``access_of``; ``report``: as in ``build_page``.
 
     Raises ServeError when it cannot be served, AccountError when nobody could sign in.
     """
@@ -161,6 +225,9 @@ def run_chat(config: Config, *, host: str, port: int, sources: Sequence[Path], s
         history=History(config.data / FILE, library=config.library),
         keeper=preparation,
         feedback=Feedback(library_folder(config)),
+        chooser=preparation,
+        report=report,
+        access=access,
     )
 
     def ready(url: str) -> None:

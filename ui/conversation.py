@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from rag.filters import EVERYTHING, Filter
 from rag.records import Answer, Hit, Paper, Turn
 
 RECENT = 20
@@ -28,6 +29,8 @@ class Exchange:
     """What the reader thinks of the answer."""
     why: str = ""
     """And why, in their own words."""
+    where: Filter = EVERYTHING
+    """Which papers were looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class Conversation:
     """Counts what was written under the key; another number there means that the conversation went on elsewhere."""
     shown: int = RECENT
     """How many of the last exchanges are shown."""
+    where: Filter = EVERYTHING
+    """Which papers the next question is put to."""
 
     def __len__(self) -> int:
         return len(self.exchanges)

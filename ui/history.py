@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from rag.errors import HistoryError
+from rag.filters import EVERYTHING
 from ui.conversation import Conversation, Exchange
 
 FILE = "conversations.sqlite"
@@ -142,7 +143,8 @@ class History:
                 return None
             bodies = self._db.execute("SELECT body FROM exchanges WHERE key = ? ORDER BY turn", (key,)).fetchall()
             exchanges = tuple(_form().validate_json(body) for (body,) in bodies)
-            return Conversation(exchanges, key=key, title=row[0], version=row[1])
+            where = exchanges[-1].where if exchanges else EVERYTHING
+            return Conversation(exchanges, key=key, title=row[0], version=row[1], where=where)
 
     def rename(self, owner: str, key: str, title: str) -> str:
         """Gives a conversation another title and returns it, trimmed; an empty one changes nothing."""

@@ -16,9 +16,9 @@ from rag.errors import CitewellError, SourceError
 from rag.library import Library
 from rag.sync import Progress, Report
 from ui import papers
-from ui.chat_view import PLAIN, QUIET, wanted, way
 from ui.render import escape
 from ui.shelf import SORTS, Look, Shelves, similar
+from ui.wiring import PLAIN, QUIET, functions, wanted, way
 
 MOST_ROWS = 200
 """Rows that are given out at once."""
@@ -30,11 +30,13 @@ NOT_OPEN = "The library is not open yet. It will be here as soon as it is."
 class Keeper(Protocol):
     """What the view needs of ``ui.chat.Preparation``."""
 
-    uploads: Path
-    """Where uploaded files are kept; a source of the library like any other folder."""
+    @property
+    def uploads(self) -> Path:
+        """Where uploaded files are kept; a source of the library like any other folder."""
 
-    pictures: Path
-    """Where the map is kept, which can be made again."""
+    @property
+    def pictures(self) -> Path:
+        """Where the map is kept, which can be made again."""
 
     def library(self) -> Library | None:
         """The library, once it is open."""
@@ -167,12 +169,7 @@ def library_view(keeper: Keeper) -> None:
             async for html in shown(Change(lambda progress: keeper.decide(text, apart=what == "split"))):
                 yield html
 
-    gr.HTML(
-        "",
-        visible="hidden",
-        server_functions=[rows, filters, paper, listed],
-        js_on_load="(window.citewellServers ??= {}).library = server;",
-    )
+    functions("library", rows, filters, paper, listed)
     action = way("library")
     with gr.Row(elem_id="cw-library", elem_classes="cw-view"):
         with gr.Column(elem_id="cw-shelf", min_width=300):

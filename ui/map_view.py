@@ -8,9 +8,9 @@ import gradio as gr
 
 from rag.errors import CitewellError
 from ui.atlas import Atlas, atlas_of, payload
-from ui.chat_view import PLAIN
 from ui.library_view import NOT_OPEN, Keeper
 from ui.markup import render_text
+from ui.wiring import PLAIN, functions
 
 COLOURS = {"topic": "Topic", "year": "Year", "source": "Source"}
 CANVAS = (
@@ -53,11 +53,6 @@ def map_view(keeper: Keeper) -> None:
         wanted = set(map(str, paper_ids))
         return [n for n, paper_id in enumerate(drawn[0].paper_ids) if paper_id in wanted] if drawn else []
 
-    gr.HTML(
-        "",
-        visible="hidden",
-        server_functions=[atlas, named, numbers],
-        js_on_load="(window.citewellServers ??= {}).map = server;",
-    )
+    functions("map", atlas, named, numbers)
     with gr.Column(elem_id="cw-map", elem_classes="cw-view"):
         gr.HTML(CANVAS, elem_id="cw-map-sheet", **PLAIN)

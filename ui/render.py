@@ -143,7 +143,8 @@ def exchange_html(exchange: Exchange, turn: int) -> str:
     """What became of a question."""
     if exchange.answer is not None:
         opinion = _opinion(exchange, turn)
-        return answer_html(exchange.answer, turn, asked=exchange.question, opinion=opinion)
+        within = f'<p class="cw-note">Looked only at: {escape(str(exchange.where))}</p>' if exchange.where else ""
+        return within + answer_html(exchange.answer, turn, asked=exchange.question, opinion=opinion)
     retry = f'<div class="cw-tools">{button("retry", "Try again", turn)}</div>'
     if exchange.error:
         return f'<div class="cw-answer cw-error" role="alert"><p>{escape(exchange.error)}</p>{retry}</div>'
