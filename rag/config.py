@@ -136,9 +136,8 @@ def save_settings(changes: Mapping[str, str | int | float], path: Path) -> None:
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     for key, value in changes.items():
         line = f"{key} = {json.dumps(value, ensure_ascii=False)}"  # a JSON string or number is one of TOML
-        text, found = re.subn(rf"(?m)^[ \t]*{key}[ \t]*=.*$", lambda _, line=line: line, text)
-        if not found:
-            text = f"{text.rstrip()}\n{line}\n".lstrip()
+        held = re.search(rf"(?m)^[ \t]*{key}[ \t]*=.*$", text)
+        text = f"{text[: held.start()]}{line}{text[held.end() :]}" if held else f"{text.rstrip()}\n{line}\n".lstrip()
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.llms.llm import LLM
@@ -65,7 +66,7 @@ class Preparation:
         """Names of the settings that the environment decides."""
         return set_by_environment()
 
-    def choose(self, changes: dict[str, str | int | float]) -> str:
+    def choose(self, changes: dict[str, Any]) -> str:
         """Keeps the settings and puts them in force; a question that is being answered ends as it began."""
         config = replace(self._config, **changes)
         if config.llm_url and not config.llm_model:
@@ -81,7 +82,7 @@ class Preparation:
         threading.Thread(target=self._take_model, name="citewell-model", daemon=True).start()
         return "Saved. The language model is being changed; the line at the top says when it is there."
 
-    def try_llm(self, changes: dict[str, str | int | float]) -> str:
+    def try_llm(self, changes: dict[str, Any]) -> str:
         """Asks the language model of other settings for a word."""
         config = replace(self._config, **changes, llm_timeout=_TRIAL)
         if not config.llm_url:
