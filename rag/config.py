@@ -111,9 +111,14 @@ def load_config(
     ):
         if not 0 < getattr(config, name) < math.inf:
             raise ConfigError(f"setting {name} is {getattr(config, name)}; it must be above 0")
-    if not _LIBRARY_NAME.fullmatch(config.library):
-        raise ConfigError(f"library name {config.library!r} cannot be used; take letters, digits, '-' and '_'")
+    check_library_name(config.library)
     return config
+
+
+def check_library_name(name: str) -> None:
+    """Raises ConfigError for a name that no library can have."""
+    if not _LIBRARY_NAME.fullmatch(name):
+        raise ConfigError(f"library name {name!r} cannot be used; take letters, digits, '-' and '_'")
 
 
 def settings_file(*, environ: Mapping[str, str] | None = None, folder: Path | None = None) -> Path:

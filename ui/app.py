@@ -27,6 +27,7 @@ from ui.chat_view import chat_view
 from ui.check_view import check_view
 from ui.conversation import Conversation
 from ui.history import History
+from ui.libraries import PICKER, Libraries, library_picker
 from ui.library_view import Keeper, library_view
 from ui.map_view import map_view
 from ui.quality_view import Report, quality_view
@@ -34,7 +35,7 @@ from ui.settings_view import Chooser, settings_view
 from ui.wiring import AT_ONCE, PLAIN
 
 HERE = Path(__file__).parent
-SCRIPTS = ("page.js", "views.js", "talks.js", "library.js", "map.js", "settings.js")
+SCRIPTS = ("page.js", "views.js", "talks.js", "library.js", "map.js", "settings.js", "libraries.js")
 BRAND = (
     '<div class="cw-brand"><button type="button" class="cw-tool cw-talks-open" data-do="talks" aria-expanded="false" '
     'aria-label="Conversations">☰</button><h1>Citewell</h1></div>'
@@ -69,6 +70,7 @@ def build_page(
     feedback: Feedback | None = None,
     chooser: Chooser | None = None,
     report: Callable[[], Report | None] | None = None,
+    libraries: Libraries | None = None,
     access: Access | None = None,
 ) -> gr.Blocks:
     """The page. ``get_engine`` is called for each question, off the event loop, and may raise CitewellError.
@@ -84,18 +86,36 @@ def build_page(
     ``feedback`` keeps what readers think of answers.
 
     ``chooser`` has the settings; without it there is no such view. ``report`` gives the newest report of the evaluation;
-    without it there is no such view. ``access`` is whom the server lets in, and how often
-    somebody may ask.
+    without it there is no such view. ``libraries`` are those that one may choose between; all of the above are then of
+    the one that the page is served for. ``access`` is whom the server lets in, and how often somebody may ask.
     """
+
+    def keeper_of(name: str) -> Keeper:
+        assert keeper is not None, "there are views of a library only with a keeper"
+        return libraries.of(name) if libraries is not None and name else keeper
+
+    def engine_of(name: str) -> Engine:
+        return libraries.of(name).engine() if libraries is not None and name else get_engine()
+
+    def examples_of(name: str) -> Sequence[str]:
+        return libraries.of(name).examples() if libraries is not None and name else examples()
+
+    def feedback_of(name: str) -> Feedback | None:
+        return libraries.of(name).feedback if libraries is not None and name else feedback
+
+    def words_of(name: str) -> str:
+        if libraries is not None and name:
+            return libraries.of(name).status()
+        return status() if status else ""
 
     def told(shown: str, before: str, talk: Conversation, current: Run | None) -> tuple[Any, Any]:
         """The status line, and the examples as soon as there are any, where no conversation has begun."""
         try:
-            words = status() if status else ""
+            words = words_of(talk.library)
+            welcome = before if len(talk) or current is not None else render.welcome_html(examples_of(talk.library))
         except CitewellError as error:
-            words = str(error)
+            words, welcome = str(error), before
         fresh = f'<p class="cw-state" role="status">{render.escape(words)}</p>'
-        welcome = before if len(talk) or current is not None else render.welcome_html(examples())
         return gr.skip() if fresh == shown else fresh, gr.skip() if welcome == before else welcome
 
     access = access or Access()
@@ -111,24 +131,28 @@ def build_page(
             gr.HTML(BRAND, elem_id="cw-name", **PLAIN)
             if len(views) > 1:
                 gr.HTML(navigation(views), elem_id="cw-nav", **PLAIN)
+            if libraries is not None:
+                gr.HTML(PICKER, elem_id="cw-picker", **PLAIN)
             state = gr.HTML('<p class="cw-state" role="status"></p>', elem_id="cw-state", **PLAIN)
             new = gr.Button("New conversation", elem_id="cw-new", size="sm", variant="secondary", scale=0)
         chat = chat_view(
-            get_engine,
-            examples=examples,
+            engine_of,
+            examples_of=examples_of,
             history=history or History(),
-            feedback=feedback,
+            feedback_of=feedback_of,
             wait=access.wait,
             new=new,
         )
         if keeper is not None:
-            library_view(keeper)
-            map_view(keeper)
-            check_view(keeper.library, wait=access.wait)
+            library_view(keeper_of, chat.conversation)
+            map_view(keeper_of)
+            check_view(keeper_of, wait=access.wait)
+            if libraries is not None:
+                library_picker(libraries)
         if report is not None:
             quality_view(report, None if access.shared else feedback)
         if chooser is not None:
-            settings_view(chooser, keeper.library if keeper else lambda: None, shared=access.shared)
+            settings_view(chooser, lambda name: keeper_of(name).library() if keeper else None, shared=access.shared)
         if status is not None:
             looked_at = [state, chat.past, chat.conversation, chat.run]
             page.load(told, looked_at, [state, chat.past], **AT_ONCE)

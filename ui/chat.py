@@ -16,11 +16,21 @@ from llama_index.core.llms.llm import LLM
 
 from rag import models
 from rag.answer import CitewellQueryEngine
-from rag.build import keep_apart, library_folder, llm_name, load_llm, open_engine, open_library, sync_library
-from rag.config import Config, save_settings, set_by_environment, settings_file
+from rag.build import (
+    keep_apart,
+    library_folder,
+    library_names,
+    llm_name,
+    load_llm,
+    open_engine,
+    open_library,
+    sync_library,
+)
+from rag.config import Config, check_library_name, save_settings, set_by_environment, settings_file
 from rag.errors import CitewellError, ConfigError, IndexStateError, ModelError, NotReadyError
 from rag.feedback import Feedback
 from rag.library import Library
+from rag.line import Line
 from rag.sync import Progress, Report
 from serve.api import build_api
 from serve.gate import access_of
@@ -28,16 +38,22 @@ from serve.service import Service
 from ui.app import build_page, serve
 from ui.examples import examples_of
 from ui.history import FILE, History
+from ui.library_view import EMPTY, NOT_OPEN
 
 _TRIAL = 20.0
 """Seconds that a language model on trial may take to answer."""
 
 
 class Preparation:
-    """Fetches the models, indexes the sources, loads the engine: once, in a thread of its own."""
+    """Fetches the models, indexes the sources, loads the engine: once, in a thread of its own.
 
-    def __init__(self, config: Config, sources: Sequence[Path]) -> None:
+    With ``first`` it takes embedder, language model and line over from there, where one library has them already.
+    """
+
+    def __init__(self, config: Config, sources: Sequence[Path], *, first: Preparation | None = None) -> None:
         self._config = config
+        self._first = first
+        self._line: Line = first._line if first is not None else Line(config.slots)
         self._sources = sources
         self._done = threading.Event()
         self._words = "Starting"
@@ -46,8 +62,11 @@ class Preparation:
         self._model: LLM | None = None
         self._llm = ""
         self._fault: Exception | None = None
+        self.on_model: Callable[[], None] = lambda: None
+        """Called when another language model answers, or with other settings."""
 
     def start(self) -> None:
+        self._words = "Starting"
         threading.Thread(target=self._run, name="citewell-preparation", daemon=True).start()
 
     def status(self) -> str:
@@ -78,6 +97,7 @@ class Preparation:
             return "Saved. It is used as soon as the library is open."
         if not other and self._engine is not None:
             self._engine = self._assistant(self._library, self._model)
+            self.on_model()
             return "Saved. Used from the next question on."
         threading.Thread(target=self._take_model, name="citewell-model", daemon=True).start()
         return "Saved. The language model is being changed; the line at the top says when it is there."
@@ -99,6 +119,22 @@ class Preparation:
     def uploads(self) -> Path:
         """Where uploaded files are kept, a folder a library."""
         return self._config.data / "uploads" / self._config.library
+
+    @property
+    def missing(self) -> str:
+        """Why there is no library yet."""
+        return EMPTY if self._first is not None and self._done.is_set() else NOT_OPEN
+
+    @property
+    def feedback(self) -> Feedback:
+        """What readers think of the answers from the library."""
+        return Feedback(library_folder(self._config))
+
+    def wait_for_papers(self) -> None:
+        """There is nothing to open before the first file is added."""
+        self._words = EMPTY
+        self._fault = IndexStateError(EMPTY)
+        self._done.set()
 
     @property
     def pictures(self) -> Path:
@@ -166,6 +202,13 @@ class Preparation:
 
     def _prepare(self) -> None:
         config = self._config
+        if self._first is not None:
+            self._first.engine()
+            assert self._first._library is not None, "an engine has a library"
+            self._library = open_library(config, self._first._library.embedder)
+            self._model, self._llm = self._first._model, self._first._llm
+            self._engine = self._assistant(self._library, self._model)
+            return
         for name in (config.embedder, *(() if config.llm_url else (config.llm,))):
             self._words = f"Looking for the model {name}"
             models.resolve(name, cache=config.cache, on_progress=partial(self._fetching, name))
@@ -190,10 +233,19 @@ class Preparation:
         else:
             self._model = model
             self._llm = model.metadata.model_name
+            self.on_model()
 
     def _assistant(self, library: Library, model: LLM | None) -> CitewellQueryEngine:
         assert model is not None, "the language model is loaded first"
-        return open_engine(self._config, library=library, llm=lambda _: model)
+        return open_engine(self._config, library=library, llm=lambda _: model, line=self._line)
+
+    def adopt(self) -> None:
+        """Answers as the first library does from now on: with its language model and its settings."""
+        if self._first is None or self._library is None:
+            return
+        self._config = replace(self._first._config, library=self._config.library)
+        self._model, self._llm = self._first._model, self._first._llm
+        self._engine = self._assistant(self._library, self._model)
 
     def _fetching(self, name: str, done: int, total: int) -> None:
         share = f" of {total / 1e6:,.0f} MB" if total else " MB"
@@ -202,6 +254,53 @@ class Preparation:
     def _indexing(self, stage: str, done: int, total: int) -> None:
         verb = {"read": "Reading files", "embed": "Embedding passages"}.get(stage, stage)
         self._words = f"{verb}: {done:,} of {total:,}"
+
+
+class Preparations:
+    """The libraries of the data folder, each opened when it is first looked at."""
+
+    def __init__(self, first: Preparation) -> None:
+        self._first = first
+        self._others: dict[str, Preparation] = {}
+        self._lock = threading.Lock()
+        first.on_model = self._adopt
+
+    @property
+    def first(self) -> str:
+        """The library that the page is served for."""
+        return self._first.config.library
+
+    def names(self) -> list[str]:
+        """All of them, sorted."""
+        return sorted({self.first, *self._others, *library_names(self._first.config)})
+
+    def of(self, name: str) -> Preparation:
+        """The library ``name``. Raises IndexStateError for one there is not."""
+        if name == self.first:
+            return self._first
+        with self._lock:
+            if name not in self._others:
+                if name not in library_names(self._first.config):
+                    raise IndexStateError(f"there is no library {name!r} any more; choose another")
+                self._others[name] = self._made(name)
+                self._others[name].start()
+            return self._others[name]
+
+    def create(self, name: str) -> None:
+        """Makes an empty library. Raises ConfigError for a name that cannot be used, or is taken."""
+        check_library_name(name)
+        with self._lock:
+            if name.casefold() in {known.casefold() for known in self.names()}:
+                raise ConfigError(f"there is a library {name!r} already; choose it, or take another name")
+            self._others[name] = self._made(name)
+            self._others[name].wait_for_papers()
+
+    def _made(self, name: str) -> Preparation:
+        return Preparation(replace(self._first.config, library=name), [], first=self._first)
+
+    def _adopt(self) -> None:
+        for other in list(self._others.values()):
+            other.adopt()
 
 
 def run_chat(
@@ -227,6 +326,7 @@ def run_chat(
         keeper=preparation,
         feedback=Feedback(library_folder(config)),
         chooser=preparation,
+        libraries=None if access.shared else Preparations(preparation),
         report=report,
         access=access,
     )

@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -15,10 +16,10 @@ import gradio as gr
 from rag.errors import CitewellError
 from rag.feedback import Feedback
 from rag.filters import EVERYTHING
-from rag.records import Finished, Found, Resolved, Token, Waiting
-from serve.run import Ended, Engine, Failed, Papers, Run, Step
+from rag.records import Found, Resolved, Token, Waiting
+from serve.run import Ended, Engine, Run, Step
 from ui import render, sources, talks
-from ui.conversation import Conversation, Exchange, papers_by_id
+from ui.conversation import Conversation, Exchange
 from ui.examples import suggestions_of
 from ui.export import FORMATS, export
 from ui.history import History
@@ -45,11 +46,11 @@ class ChatView:
 
 
 def chat_view(
-    get_engine: Callable[[], Engine],
+    engine_of: Callable[[str], Engine],
     *,
-    examples: Callable[[], Sequence[str]],
+    examples_of: Callable[[str], Sequence[str]],
     history: History,
-    feedback: Feedback | None,
+    feedback_of: Callable[[str], Feedback | None],
     wait: Callable[[str], float],
     new: gr.Button,
 ) -> ChatView:
@@ -69,7 +70,7 @@ def chat_view(
             return {notice: notice_html(TOO_MANY.format(seconds=math.ceil(seconds)))}
         if from_turn >= 0:
             talk = talk.before(from_turn)
-        started = Run(get_engine, question, talk.turns(), where=talk.where, language=language)
+        started = Run(partial(engine_of, talk.library), question, talk.turns(), where=talk.where, language=language)
         return {
             box: "",
             notice: notice_html(""),
@@ -103,7 +104,7 @@ def chat_view(
             html = ""
             changed: dict[Any, Any] = {}
             for step in steps:
-                exchange = _with(exchange, step)
+                exchange = exchange.after(step)
                 if isinstance(step, Waiting) and step.ahead:
                     html = render.waiting_html(step.ahead)
                 elif isinstance(step, Waiting) and exchange.hits:
@@ -178,6 +179,8 @@ def chat_view(
                 return {spoken: text, **narrowed(talk, text)}
             if what == "earlier":
                 return pictured(talk.with_earlier())
+            if what == "use":
+                return emptied(text, current, language, "", request)
             if what == "list":
                 return {listing: listed(talk, search, request)}
             if what == "find-talks":
@@ -192,7 +195,7 @@ def chat_view(
             if what == "delete-talk":
                 history.delete(owner_of(request), key)
                 if key == talk.key:
-                    return {**clear(current, language), listing: listed(Conversation(), search, request)}
+                    return emptied(talk.library, current, language, search, request)
                 return {listing: listed(talk, search, request)}
             if what == "export" and text in FORMATS:
                 return {saving: talks.file_html(export(talk, text), saved + 1), exported: saved + 1}
@@ -231,7 +234,7 @@ def chat_view(
             return {notice: notice_html(GONE), head: talks.head_html(talk), listing: listed(talk, search, request)}
         last = found.exchanges[-1]
         return {
-            **clear(current, language),
+            **clear(found.library, current, language),
             **pictured(found),
             **narrowed(found, language),
             side: sources.sources_html(last, len(found) - 1),
@@ -251,7 +254,7 @@ def chat_view(
             exchange = replace(exchange, thumb="", why="")
         else:
             exchange = replace(exchange, thumb="up" if text == "up" else "down", why="")
-        if feedback is not None:
+        if (feedback := feedback_of(talk.library)) is not None:
             feedback.add(answer, exchange.thumb or "withdrawn", exchange.why, history=talk.before(turn).turns())
         talk = talk.with_exchange(turn, exchange)
         history.amend(owner_of(request), talk, turn)
@@ -267,7 +270,7 @@ def chat_view(
 
     def listed(talk: Conversation, search: str, request: gr.Request) -> str:
         try:
-            entries = history.entries(owner_of(request), search)
+            entries = history.entries(owner_of(request), search, library=talk.library)
         except CitewellError as error:
             return notice_html(str(error))
         return talks.talks_html(entries, talk.key, now=time.time(), search=search)
@@ -278,27 +281,33 @@ def chat_view(
 
     def narrowed(talk: Conversation, language: str) -> dict[Any, Any]:
         """Shows what the next question is narrowed down to."""
-        return {conversation: talk, within: chips_html(talk.where, language)}
+        return {conversation: talk, within: chips_html(talk.where, language, talk.library)}
 
-    def clear(current: Run | None, language: str) -> dict[Any, Any]:
+    def clear(library: str, current: Run | None, language: str) -> dict[Any, Any]:
+        """No conversation yet with ``library``."""
         if current is not None:
             current.stop(discard=True)
         return {
             box: "",
             notice: notice_html(""),
-            **narrowed(Conversation(), language),
+            **narrowed(Conversation(library=library), language),
             run: None,
             editing: -1,
             head: "",
-            past: render.welcome_html(examples()),
+            past: render.welcome_html(examples_of(library)),
             live: "",
             side: sources.empty_html(),
             send: gr.Button(visible=True),
             halt: gr.Button(visible=False),
         }
 
-    def begin_anew(current: Run | None, search: str, language: str, request: gr.Request) -> dict[Any, Any]:
-        return {**clear(current, language), listing: listed(Conversation(), search, request)}
+    def emptied(library: str, current: Run | None, language: str, search: str, request: gr.Request) -> dict[Any, Any]:
+        return {**clear(library, current, language), listing: listed(Conversation(library=library), search, request)}
+
+    def begin_anew(
+        talk: Conversation, current: Run | None, search: str, language: str, request: gr.Request
+    ) -> dict[Any, Any]:
+        return emptied(talk.library, current, language, search, request)
 
     def swept(talk: Conversation, current: Run | None) -> dict[Any, Any]:
         """Wipes a picture of the old answer that was on its way while the new conversation began."""
@@ -321,7 +330,7 @@ def chat_view(
             # Not gr.Chatbot: it repeats each message's raw HTML in an aria-label, strips MathML and data
             # attributes, and sends and draws every earlier message again for each token.
             with gr.Column(elem_id="cw-chat"):
-                past = gr.HTML(render.welcome_html(examples()), elem_id="cw-past", **PLAIN)
+                past = gr.HTML(render.welcome_html(examples_of("")), elem_id="cw-past", **PLAIN)
                 live = gr.HTML("", elem_id="cw-live", **PLAIN)
             with gr.Column(elem_id="cw-ask"):
                 notice = gr.HTML(notice_html(""), elem_id="cw-notice", **PLAIN)
@@ -365,27 +374,10 @@ def chat_view(
     halt.click(stop, run, None, **AT_ONCE)
     # ``clear`` answers at once and by another way than ``follow``, whose last picture may come after it; what goes
     # through the queue comes after that.
-    new.click(begin_anew, [run, finding, spoken], [*starting, listing], cancels=followed, **AT_ONCE).then(
+    new.click(begin_anew, [conversation, run, finding, spoken], [*starting, listing], cancels=followed, **AT_ONCE).then(
         swept, [conversation, run], [live, side], concurrency_limit=None, trigger_mode="multiple", **QUIET
     )
     return ChatView(conversation, run, past)
-
-
-def _with(exchange: Exchange, step: Step) -> Exchange:
-    """The exchange after a step."""
-    match step:
-        case Found(hits):
-            return replace(exchange, hits=hits, papers=papers_by_id(hit.paper for hit in hits))
-        case Token(text):
-            return replace(exchange, draft=exchange.draft + text)
-        case Papers(papers):
-            return replace(exchange, papers=exchange.papers | papers_by_id(papers))
-        case Finished(answer):
-            return replace(exchange, answer=answer)
-        case Failed(message, _):
-            return replace(exchange, error=message)
-        case _:
-            return exchange
 
 
 def _reading(found: int) -> str:

@@ -10,11 +10,10 @@ import gradio as gr
 
 from rag.check import Checker, Verification
 from rag.errors import CitewellError
-from rag.library import Library
 from rag.records import Paper
 from rag.retrieve import CitewellRetriever
 from ui.chat_view import TOO_MANY
-from ui.library_view import NOT_OPEN
+from ui.library_view import Keeper
 from ui.render import citations_by_paper, escape, working_html
 from ui.sources import as_cited, card
 from ui.wiring import PLAIN, QUIET, asker_of, wanted, way
@@ -33,15 +32,17 @@ _VERDICTS = {
 }
 
 
-def check_view(library: Callable[[], Library | None], *, wait: Callable[[str], float]) -> None:
+def check_view(keeper_of: Callable[[str], Keeper], *, wait: Callable[[str], float]) -> None:
     """Builds the view where it is called, inside the page; ``wait`` is as in ``chat_view``."""
 
     async def check(event: gr.EventData, request: gr.Request) -> AsyncIterator[str]:
-        sentence, opened = str(wanted(event).get("text") or "").strip(), library()
+        told = wanted(event)
+        sentence, keeper = str(told.get("text") or "").strip(), keeper_of(str(told.get("library") or ""))
+        opened = keeper.library()
         if not sentence:
             yield fault_html("Paste a sentence first.")
         elif opened is None:
-            yield fault_html(NOT_OPEN)
+            yield fault_html(keeper.missing)
         elif seconds := wait(asker_of(request)):
             yield fault_html(TOO_MANY.format(seconds=math.ceil(seconds)))
         else:

@@ -28,16 +28,16 @@
     if (filled) return;
     filled = true;
     load(0);
-    page.ask("library", "filters").then((html) => { find(".cw-filters").innerHTML = html; });
-    page.ask("library", "listed").then((html) => { find(".cw-source-list").innerHTML = html; });
+    page.ask("library", "filters", { library: page.library() }).then((html) => { find(".cw-filters").innerHTML = html; });
+    page.ask("library", "listed", { library: page.library() }).then((html) => { find(".cw-source-list").innerHTML = html; });
   }
 
   async function load(first) {
     const number = ++asked;
-    const found = await page.ask("library", "rows", { ...look, first });
+    const found = await page.ask("library", "rows", { ...look, first, library: page.library() });
     if (number !== asked) return;
     find(".cw-count").textContent = found.said;
-    if (found.total < 0) { filled = false; setTimeout(() => { if (document.body.dataset.view === "library") fill(); }, 2000); return; }
+    if (found.total < 0) { filled = false; find(".cw-window").replaceChildren(); setTimeout(() => { if (document.body.dataset.view === "library") fill(); }, 2000); return; }
     total = found.total;
     const part = find(".cw-window");
     find(".cw-room").style.height = `${total * ROW}px`;
@@ -101,7 +101,7 @@
   async function open(id) {
     chosen = id;
     mark();
-    const html = await page.ask("library", "paper", id);
+    const html = await page.ask("library", "paper", { id, library: page.library() });
     if (chosen !== id) return;
     find(".cw-page").innerHTML = html;
     document.querySelector("#cw-library").classList.add("cw-reading");
@@ -137,6 +137,16 @@
   for (const name of ["split", "join"]) {
     page.actions[name] = (button) => page.tell({ do: name, text: button.dataset.text }, "library");
   }
+
+  page.another.push(() => {
+    Object.assign(look, { search: "", sort: "place", down: false, source: "", year: "" });
+    filled = false;
+    chosen = "";
+    const search = document.querySelector("#cw-find-papers");
+    if (search) search.value = "";
+    find(".cw-page").replaceChildren();
+    if (document.body.dataset.view === "library") page.routes.library();
+  });
 
   // A change has been made: everything is looked at again.
   let reported = "";

@@ -12,10 +12,11 @@ from typing import Any, Protocol
 
 import gradio as gr
 
-from rag.errors import CitewellError, SourceError
+from rag.errors import CitewellError, NotReadyError, SourceError
 from rag.library import Library
 from rag.sync import Progress, Report
 from ui import papers
+from ui.conversation import Conversation
 from ui.render import escape
 from ui.shelf import SORTS, Look, Shelves, similar
 from ui.wiring import PLAIN, QUIET, functions, wanted, way
@@ -25,6 +26,7 @@ MOST_ROWS = 200
 _PAUSE = 0.3
 _STAGES = {"read": "Reading files", "embed": "Embedding passages"}
 NOT_OPEN = "The library is not open yet. It will be here as soon as it is."
+EMPTY = "Nothing is in this library yet. Drop files of abstracts to begin."
 
 
 class Keeper(Protocol):
@@ -33,6 +35,10 @@ class Keeper(Protocol):
     @property
     def uploads(self) -> Path:
         """Where uploaded files are kept; a source of the library like any other folder."""
+
+    @property
+    def missing(self) -> str:
+        """Why there is no library yet, in one line: NOT_OPEN or EMPTY."""
 
     @property
     def pictures(self) -> Path:
@@ -75,18 +81,24 @@ class Change:
             self.fault = f"something went wrong inside Citewell ({type(error).__name__}: {error}); nothing was lost"
 
 
-def library_view(keeper: Keeper) -> None:
-    """Builds the view where it is called, inside the page."""
-    shelves = Shelves()
+def library_view(keeper_of: Callable[[str], Keeper], conversation: gr.State) -> None:
+    """Builds the view where it is called, inside the page; ``conversation`` says which library an upload goes to."""
+    shelves: dict[str, Shelves] = {}
     counter = iter(range(1, 1 << 62))
+
+    def opened(asked: dict[str, Any]) -> tuple[Keeper, Library]:
+        """The library that the page shows. Raises CitewellError where it is not open."""
+        keeper = keeper_of(str(asked.get("library") or ""))
+        library = keeper.library()
+        if library is None:
+            raise NotReadyError(keeper.missing)
+        return keeper, library
 
     def rows(asked: dict[str, Any]) -> dict[str, Any]:
         """The rows of the table from number ``first`` on, and how many there are in all."""
-        library = keeper.library()
-        if library is None:
-            return {"total": -1, "first": 0, "html": "", "said": NOT_OPEN}
         try:
-            shelf = shelves.of(library)
+            keeper, library = opened(asked)
+            shelf = shelves.setdefault(str(keeper.pictures), Shelves()).of(library)
             found = shelf.find(_look(asked))
             first = max(0, min(_number(asked.get("first")) or 0, len(found)))
             html = papers.rows_html(library.papers(found[first : first + MOST_ROWS]), first)
@@ -95,26 +107,33 @@ def library_view(keeper: Keeper) -> None:
         said = _counted(len(found), len(library))
         return {"total": len(found), "first": first, "html": html, "said": said, "bare": shelf.bare}
 
-    def filters(_: object) -> str:
-        """The ways to narrow the table down. (A server function is always given one value.)"""
-        library = keeper.library()
-        return papers.filters_html(shelves.of(library)) if library is not None else ""
+    def filters(asked: dict[str, Any]) -> str:
+        """The ways to narrow the table down."""
+        try:
+            keeper, library = opened(asked)
+            return papers.filters_html(shelves.setdefault(str(keeper.pictures), Shelves()).of(library))
+        except CitewellError:
+            return ""
 
-    def paper(paper_id: str) -> str:
-        """The page of a paper."""
-        library = keeper.library()
-        found = library.papers([str(paper_id)]) if library is not None else []
-        if library is None or not found:
-            return f'<p class="cw-hint">{escape("That paper is not in the library." if library else NOT_OPEN)}</p>'
-        return papers.paper_html(found[0], similar(library, found[0].paper_id), library.catalogue.merges())
+    def paper(asked: dict[str, Any]) -> str:
+        """The page of the paper ``id``."""
+        try:
+            _, library = opened(asked)
+            found = library.papers([str(asked.get("id"))])
+            if not found:
+                return '<p class="cw-hint">That paper is not in the library.</p>'
+            return papers.paper_html(found[0], similar(library, found[0].paper_id), library.catalogue.merges())
+        except CitewellError as error:
+            return f'<p class="cw-hint">{escape(str(error))}</p>'
 
-    def listed(_: object) -> str:
+    def listed(asked: dict[str, Any]) -> str:
         """The sources of the library."""
-        library = keeper.library()
-        if library is None:
-            return f'<p class="cw-hint">{escape(NOT_OPEN)}</p>'
-        catalogue = library.catalogue
-        return papers.sources_list_html(catalogue.roots(), list(catalogue.files().values()), keeper.uploads)
+        try:
+            keeper, library = opened(asked)
+            catalogue = library.catalogue
+            return papers.sources_list_html(catalogue.roots(), list(catalogue.files().values()), keeper.uploads)
+        except CitewellError as error:
+            return f'<p class="cw-hint">{escape(str(error))}</p>'
 
     async def shown(change: Change) -> AsyncIterator[str]:
         while change.running:
@@ -126,11 +145,12 @@ def library_view(keeper: Keeper) -> None:
         else:
             yield papers.report_html(change.report, next(counter))
 
-    async def add(files: list[str] | None) -> AsyncIterator[tuple[Any, str]]:
+    async def add(files: list[str] | None, talk: Conversation) -> AsyncIterator[tuple[Any, str]]:
         """Takes uploaded files into the library."""
         if not files:
             yield gr.skip(), gr.skip()
             return
+        keeper = keeper_of(talk.library)
 
         def work(progress: Progress) -> Report:
             kept = [_kept(Path(name), keeper.uploads) for name in files]
@@ -149,10 +169,12 @@ def library_view(keeper: Keeper) -> None:
         """Removes a source, undoes a merge, or takes that back."""
         told = wanted(event)
         what, text = told.get("do"), str(told.get("text") or "")
-        library = keeper.library()
-        if library is None:
-            yield papers.failed_html(NOT_OPEN, next(counter))
-        elif what == "remove-source":
+        try:
+            keeper, library = opened(told)
+        except CitewellError as error:
+            yield papers.failed_html(str(error), next(counter))
+            return
+        if what == "remove-source":
 
             def remove(progress: Progress) -> Report:
                 path = Path(text)
@@ -177,7 +199,7 @@ def library_view(keeper: Keeper) -> None:
         with gr.Column(elem_id="cw-beside", min_width=300):
             gr.HTML(f'<div class="cw-page">{papers.NO_PAPER}</div>', elem_id="cw-page", **PLAIN)
             with gr.Column(elem_id="cw-sources"):
-                gr.HTML("<h2>Sources</h2>", **PLAIN)
+                gr.HTML(papers.SOURCES, **PLAIN)
                 drop = gr.File(
                     label="Drop files of abstracts here, or click to choose them",
                     file_count="multiple",
@@ -187,7 +209,7 @@ def library_view(keeper: Keeper) -> None:
                 report = gr.HTML("", elem_id="cw-report", **PLAIN)
                 gr.HTML('<div class="cw-source-list"></div>', elem_id="cw-source-list", **PLAIN)
     at_a_time: dict[str, Any] = {**QUIET, "concurrency_limit": 1, "concurrency_id": "change"}
-    drop.upload(add, drop, [drop, report], **at_a_time)
+    drop.upload(add, [drop, conversation], [drop, report], **at_a_time)
     action.input(act, None, report, trigger_mode="multiple", **at_a_time)
 
 

@@ -18,13 +18,13 @@
     await page.there("#cw-canvas");
     if (!data) await load();
     const cards = [...document.querySelectorAll(".cw-sources .cw-cited[data-paper]")].map((card) => card.dataset.paper);
-    lit = new Set(data && cards.length ? await page.ask("map", "numbers", cards) : []);
+    lit = new Set(data && cards.length ? await page.ask("map", "numbers", { ids: cards, library: page.library() }) : []);
     draw();
   };
 
   async function load() {
     const said = document.querySelector("#cw-map-said");
-    const got = await page.ask("map", "atlas");
+    const got = await page.ask("map", "atlas", { library: page.library() });
     if (got.count < 0) { said.textContent = got.said; setTimeout(() => { if (document.body.dataset.view === "map") page.routes.map(); }, 2000); return; }
     const bytes = (text) => Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
     const colours = {};
@@ -172,7 +172,7 @@
     const tip = document.querySelector(".cw-tip");
     canvas().style.cursor = found < 0 ? "grab" : "pointer";
     if (found < 0) { tip.hidden = true; return; }
-    const { html } = await page.ask("map", "named", found);
+    const { html } = await page.ask("map", "named", { number: found, library: page.library() });
     if (found !== under) return;
     const size = frame();
     tip.innerHTML = html;
@@ -225,7 +225,7 @@
     const box = canvas().getBoundingClientRect();
     const found = find(event.clientX - box.left, event.clientY - box.top);
     if (found < 0) return;
-    const { id } = await page.ask("map", "named", found);
+    const { id } = await page.ask("map", "named", { number: found, library: page.library() });
     if (id) location.hash = `#paper/${id}`;
   });
   document.addEventListener("pointercancel", (event) => down.delete(event.pointerId));
@@ -236,6 +236,11 @@
     zoom(Math.exp(-event.deltaY / 400), event.clientX - box.left, event.clientY - box.top);
   }, { passive: false });
   document.addEventListener("change", (event) => { if (event.target.id === "cw-map-by") draw(); });
+
+  page.another.push(() => {
+    data = null;
+    if (document.body.dataset.view === "map") page.routes.map();
+  });
 
   // After a change of the library the map is made anew when it is looked at again.
   page.settled.push(() => {

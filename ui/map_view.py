@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
 
 from rag.errors import CitewellError
 from ui.atlas import Atlas, atlas_of, payload
-from ui.library_view import NOT_OPEN, Keeper
+from ui.library_view import Keeper
 from ui.markup import render_text
 from ui.wiring import PLAIN, functions
 
@@ -24,35 +25,40 @@ CANVAS = (
 )
 
 
-def map_view(keeper: Keeper) -> None:
+def map_view(keeper_of: Callable[[str], Keeper]) -> None:
     """Builds the view where it is called, inside the page."""
-    drawn: list[Atlas] = []
+    drawn: dict[str, Atlas] = {}
 
-    def atlas(_: object) -> dict[str, Any]:
+    def atlas(asked: dict[str, Any]) -> dict[str, Any]:
         """The picture of the library; takes a minute for the first time with 100,000 papers."""
-        library = keeper.library()
-        if library is None:
-            return {"count": -1, "said": NOT_OPEN}
         try:
-            made = atlas_of(library, keeper.pictures)
-            drawn[:] = [made]
+            keeper = keeper_of(_library(asked))
+            library = keeper.library()
+            if library is None:
+                return {"count": -1, "said": keeper.missing}
+            made = drawn[_library(asked)] = atlas_of(library, keeper.pictures)
             return payload(made, library.papers(made.paper_ids))
         except CitewellError as error:
             return {"count": -1, "said": str(error)}
 
-    def named(number: int) -> dict[str, str]:
+    def named(asked: dict[str, Any]) -> dict[str, str]:
         """The paper that the picture shows as ``number``."""
-        library = keeper.library()
-        if library is None or not drawn or not 0 <= int(number) < len(drawn[0].paper_ids):
+        made, number = drawn.get(_library(asked)), int(asked.get("number", -1))
+        library = keeper_of(_library(asked)).library() if made is not None else None
+        if library is None or made is None or not 0 <= number < len(made.paper_ids):
             return {"id": "", "html": ""}
-        found = library.papers([drawn[0].paper_ids[int(number)]])
+        found = library.papers([made.paper_ids[number]])
         return {"id": found[0].paper_id, "html": render_text(found[0].label)} if found else {"id": "", "html": ""}
 
-    def numbers(paper_ids: list[str]) -> list[int]:
-        """Where the picture shows the papers, unknown ones left out."""
-        wanted = set(map(str, paper_ids))
-        return [n for n, paper_id in enumerate(drawn[0].paper_ids) if paper_id in wanted] if drawn else []
+    def numbers(asked: dict[str, Any]) -> list[int]:
+        """Where the picture shows the papers ``ids``, unknown ones left out."""
+        made, wanted = drawn.get(_library(asked)), set(map(str, asked.get("ids", [])))
+        return [n for n, paper_id in enumerate(made.paper_ids) if paper_id in wanted] if made is not None else []
 
     functions("map", atlas, named, numbers)
     with gr.Column(elem_id="cw-map", elem_classes="cw-view"):
         gr.HTML(CANVAS, elem_id="cw-map-sheet", **PLAIN)
+
+
+def _library(asked: dict[str, Any]) -> str:
+    return str(asked.get("library") or "")

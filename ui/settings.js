@@ -23,7 +23,7 @@
   const written = () => Object.fromEntries(all("[data-where]").map((input) => [input.dataset.where, input.value]));
   page.actions["apply-filter"] = async (button) => {
     const values = written();
-    const { fits, said } = await page.ask("settings", "filtered", values);
+    const { fits, said } = await page.ask("settings", "filtered", { ...values, library: page.library() });
     say(button, said);
     if (fits) page.tell({ do: "filter", text: JSON.stringify(values) });
   };

@@ -132,8 +132,9 @@ def _actions(*ways: tuple[str, str]) -> str:
     return f'<div class="cw-actions">{buttons}<span class="cw-told" role="status"></span></div>'
 
 
-def chips_html(where: Filter, language: str) -> str:
-    """What narrows the next question down, beside the place where it is typed, each with a way to take it off."""
+def chips_html(where: Filter, language: str, library: str = "") -> str:
+    """What narrows the next question down, beside the place where it is typed, each with a way to take it off; and for
+    the other scripts the library it is put to."""
     chips = []
     if where:
         chips.append(("Only", str(where), "drop-filter"))
@@ -145,4 +146,5 @@ def chips_html(where: Filter, language: str) -> str:
         for name, words, do in chips
     )
     fields = "".join(f' data-{name}="{attribute(value)}"' for name, value in fields_of(where).items())
-    return f'<ul class="cw-within" aria-label="How questions are answered"{fields}>{shown}</ul>'
+    held = f' data-library="{attribute(library)}"'
+    return f'<ul class="cw-within" aria-label="How questions are answered"{held}{fields}>{shown}</ul>'

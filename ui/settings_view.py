@@ -32,7 +32,7 @@ class Chooser(Protocol):
         """Asks the language model of other settings for a word and says in one line what came. Raises CitewellError."""
 
 
-def settings_view(chooser: Chooser, library: Callable[[], Library | None], *, shared: bool) -> None:
+def settings_view(chooser: Chooser, library_of: Callable[[str], Library | None], *, shared: bool) -> None:
     """Builds the view where it is called, inside the page. ``shared`` leaves a reader only what concerns them alone."""
 
     def form(_: object) -> str:
@@ -42,7 +42,7 @@ def settings_view(chooser: Chooser, library: Callable[[], Library | None], *, sh
         """Whether the filter can be used, and how many papers it lets through."""
         try:
             where = filters_of({str(k): str(v) for k, v in values.items()})
-            opened = library()
+            opened = library_of(str(values.get("library") or ""))
             if not where or opened is None:
                 return {
                     "fits": True,

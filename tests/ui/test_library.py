@@ -128,6 +128,7 @@ class Desk:
     """A small library of its own, indexed for real."""
 
     def __init__(self, folder: Path, sources: Path, embedder: Embedder) -> None:
+        self.missing = "not open"
         self.uploads, self.pictures = folder / "uploads", folder / "pictures"
         self._folder = folder / "library"
         self._embedder = embedder
