@@ -103,9 +103,8 @@
   // Names beside the dots, as many as there is room for; those of the answer's sources first.
   function name(pen, size, radius) {
     if (!data.labels.length) return;
-    pen.font = "12px system-ui, sans-serif";
+    const style = getComputedStyle(document.body);
     pen.textBaseline = "middle";
-    pen.fillStyle = getComputedStyle(document.body).getPropertyValue("--cw-soft");
     const taken = [];
     for (let i = 0; i < data.count; i++) {
       const x = toX(data.places[2 * i], size), y = toY(data.places[2 * i + 1], size);
@@ -113,12 +112,18 @@
     }
     const order = [...lit, ...Array.from({ length: data.count }, (_, i) => i).filter((i) => !lit.has(i))];
     for (const i of order) {
-      const x = toX(data.places[2 * i], size) + radius + 5, y = toY(data.places[2 * i + 1], size);
-      const box = [x, y - 8, x + pen.measureText(data.labels[i]).width, y + 8];
-      if (box[0] < 0 || box[1] < 0 || box[2] > size.width - 6 || box[3] > size.height) continue;
-      if (taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])) continue;
-      taken.push(box);
-      pen.fillText(data.labels[i], x, y);
+      const x = toX(data.places[2 * i], size), y = toY(data.places[2 * i + 1], size);
+      pen.font = `${lit.has(i) ? "600 " : ""}12px system-ui, sans-serif`;
+      pen.fillStyle = style.getPropertyValue(lit.has(i) ? "--cw-ink" : "--cw-soft");
+      const wide = pen.measureText(data.labels[i]).width, off = radius + (lit.has(i) ? 10 : 5);
+      const free = [x + off, x - off - wide].find((left) => { // right of the dot, or left of it
+        const box = [left, y - 8, left + wide, y + 8];
+        if (box[0] < 6 || box[1] < 0 || box[2] > size.width - 6 || box[3] > size.height) return false;
+        return lit.has(i) || !taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3]);
+      });
+      if (free === undefined) continue;
+      taken.push([free, y - 8, free + wide, y + 8]);
+      pen.fillText(data.labels[i], free, y);
     }
   }
 

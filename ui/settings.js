@@ -67,6 +67,7 @@
   page.routes.quality = async () => {
     page.show("quality");
     await page.there("#cw-quality .cw-measured");
+    document.querySelector("#cw-quality").tabIndex = 0; // it scrolls, and may hold nothing else to be focused
     document.querySelector("#cw-quality .cw-measured").innerHTML = await page.ask("quality", "shown", null);
   };
 

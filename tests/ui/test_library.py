@@ -12,11 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.embed import Embedder
+from rag.feedback import Feedback
 from rag.lexical import LexicalIndex
 from rag.library import Library
 from rag.records import Paper, Skipped, Source
 from rag.splits import place_of
 from rag.sync import Progress, Report, decide, sync
+from serve.gate import Access
+from tests.ui.conftest import script
+from tests.ui.test_settings import Chooser
 from ui.app import build_page, start
 from ui.papers import paper_html, report_html, rows_html
 from ui.shelf import Look, Shelf, similar
@@ -159,8 +163,8 @@ class Desk:
 
 
 @contextlib.contextmanager
-def served(engine: Any, keeper: Desk) -> Iterator[str]:
-    page = build_page(lambda: engine, examples=lambda: ["Which method needs no training?"], keeper=keeper)
+def served(engine: Any, keeper: Desk, **options: Any) -> Iterator[str]:
+    page = build_page(lambda: engine, examples=lambda: ["Which method needs no training?"], keeper=keeper, **options)
     try:
         yield start(page, port=0)
     finally:
@@ -205,7 +209,7 @@ def test_the_library_is_looked_through_read_added_to_and_taken_from(
         page.wait_for_selector("#cw-map-said >> text=3 papers")
         at = page.evaluate(
             """async () => {
-                const given = await window.citewell.ask("map", "atlas");
+                const given = await window.citewell.ask("map", "atlas", {});
                 const bytes = Uint8Array.from(atob(given.places), (sign) => sign.charCodeAt(0));
                 const [x, y] = new Uint16Array(bytes.buffer);
                 const box = document.querySelector("#cw-canvas").getBoundingClientRect();
@@ -248,7 +252,10 @@ def test_axe_finds_no_serious_fault_in_any_view(
         "We propose DeepGraph, a method that prunes the edges of large graphs before training starts.\n\n"
         "We propose CookNet, a method that learns recipes from pictures of food for most dishes.\n"
     )
-    with served(engine, Desk(tmp_path, source, embedder)) as url:
+    feedback = Feedback(tmp_path)
+    feedback.add(script("q?", "q?", ()), "down", "wrong")
+    more: dict[str, Any] = {"chooser": Chooser(), "feedback": feedback, "access": Access(this_machine_only=True)}
+    with served(engine, Desk(tmp_path, source, embedder), report=lambda: ("r.json", "<p>x</p>"), **more) as url:
         page = opened(url, scheme=scheme)
         faults: dict[str, list[str]] = {}
 
@@ -274,4 +281,20 @@ def test_axe_finds_no_serious_fault_in_any_view(
         page.click("[data-view-link=map]")
         page.wait_for_selector(".cw-key li")
         look("map")
-    assert faults == {"welcome": [], "answer": [], "library": [], "map": []}
+        page.click("[data-view-link=check]")
+        page.fill("#cw-sentence", "DeepGraph prunes the edges of large graphs.")
+        page.click("[data-do=check-sentence]")
+        page.wait_for_selector(".cw-verdict")
+        assert page.inner_text(".cw-ruling") == "Your papers bear it out."
+        look("check")
+        page.click("[data-view-link=quality]")
+        page.wait_for_selector(".cw-cases li")
+        look("quality")
+        page.click("[data-view-link=settings]")
+        page.fill("#cw-filter-file", "first*")
+        page.click("[data-do=apply-filter]")
+        page.wait_for_selector("text=2 of 2 papers fit.")
+        page.check('[name="cw-llm"][value=server]')
+        look("settings")
+    assert faults == {view: [] for view in faults}
+    assert list(faults) == ["welcome", "answer", "library", "map", "check", "quality", "settings"]
