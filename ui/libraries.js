@@ -23,7 +23,7 @@
   page.actions["new-library"] = async (button) => {
     const name = document.querySelector("#cw-library-name").value;
     const fault = await page.ask("libraries", "create", { name });
-    button.parentElement.querySelector(".cw-told").textContent = fault;
+    button.closest(".cw-actions").querySelector(".cw-told").textContent = fault;
     if (fault) return;
     document.querySelector("#cw-library-name").value = "";
     await fill();

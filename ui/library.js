@@ -27,6 +27,7 @@
   function fill() {
     if (filled) return;
     filled = true;
+    hint = hint || find(".cw-page").innerHTML;
     load(0);
     page.ask("library", "filters", { library: page.library() }).then((html) => { find(".cw-filters").innerHTML = html; });
     page.ask("library", "listed", { library: page.library() }).then((html) => { find(".cw-source-list").innerHTML = html; });
@@ -98,6 +99,7 @@
   }
 
   let chosen = "";
+  let hint = ""; // what the page of a paper says before one is chosen
   async function open(id) {
     chosen = id;
     mark();
@@ -144,7 +146,7 @@
     chosen = "";
     const search = document.querySelector("#cw-find-papers");
     if (search) search.value = "";
-    find(".cw-page").replaceChildren();
+    find(".cw-page").innerHTML = hint;
     if (document.body.dataset.view === "library") page.routes.library();
   });
 

@@ -127,13 +127,13 @@ def library_view(keeper_of: Callable[[str], Keeper], conversation: gr.State) -> 
             return f'<p class="cw-hint">{escape(str(error))}</p>'
 
     def listed(asked: dict[str, Any]) -> str:
-        """The sources of the library."""
+        """The sources of the library; where there is none yet, the table says why."""
         try:
             keeper, library = opened(asked)
             catalogue = library.catalogue
             return papers.sources_list_html(catalogue.roots(), list(catalogue.files().values()), keeper.uploads)
-        except CitewellError as error:
-            return f'<p class="cw-hint">{escape(str(error))}</p>'
+        except CitewellError:
+            return ""
 
     async def shown(change: Change) -> AsyncIterator[str]:
         while change.running:
@@ -199,7 +199,7 @@ def library_view(keeper_of: Callable[[str], Keeper], conversation: gr.State) -> 
         with gr.Column(elem_id="cw-beside", min_width=300):
             gr.HTML(f'<div class="cw-page">{papers.NO_PAPER}</div>', elem_id="cw-page", **PLAIN)
             with gr.Column(elem_id="cw-sources"):
-                gr.HTML(papers.SOURCES, **PLAIN)
+                gr.HTML("<h2>Sources</h2>", **PLAIN)
                 drop = gr.File(
                     label="Drop files of abstracts here, or click to choose them",
                     file_count="multiple",
@@ -207,7 +207,7 @@ def library_view(keeper_of: Callable[[str], Keeper], conversation: gr.State) -> 
                     height=130,
                 )
                 report = gr.HTML("", elem_id="cw-report", **PLAIN)
-                gr.HTML('<div class="cw-source-list"></div>', elem_id="cw-source-list", **PLAIN)
+                gr.HTML(papers.SOURCES + papers.ANOTHER, elem_id="cw-source-list", **PLAIN)
     at_a_time: dict[str, Any] = {**QUIET, "concurrency_limit": 1, "concurrency_id": "change"}
     drop.upload(add, [drop, conversation], [drop, report], **at_a_time)
     action.input(act, None, report, trigger_mode="multiple", **at_a_time)

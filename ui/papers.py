@@ -31,10 +31,12 @@ TABLE = (
     + '</div></div><div class="cw-scroll" role="rowgroup" tabindex="0" aria-label="Rows"><div class="cw-room">'
     '<div class="cw-window"></div></div></div></div>'
 )
-SOURCES = (
-    '<h2>Sources</h2><div class="cw-new-library" hidden><input id="cw-library-name" class="cw-find" maxlength="60" '
-    'autocomplete="off" aria-label="Name of a new library" placeholder="A new library: its name"><button type="button" '
-    'class="cw-quiet" data-do="new-library">Create</button><span class="cw-told" role="status"></span></div>'
+SOURCES = '<div class="cw-source-list"></div>'
+ANOTHER = (
+    '<div class="cw-new-library" hidden><h2>Another library</h2><div class="cw-actions"><input id="cw-library-name" '
+    'class="cw-find" maxlength="60" autocomplete="off" aria-label="Name of a new library" placeholder="Its name">'
+    '<button type="button" class="cw-quiet" data-do="new-library">Create</button><span class="cw-told" role="status">'
+    "</span></div></div>"
 )
 NO_PAPER = '<p class="cw-hint">Choose a paper to read its abstract, see where it was found and what comes near it.</p>'
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +13,14 @@ import pytest
 
 from rag.check import Verification
 from rag.config import Config, load_config, save_settings
-from rag.errors import ConfigError
+from rag.errors import ConfigError, ModelError
 from rag.feedback import Feedback
 from rag.filters import EVERYTHING, Filter
 from rag.records import AnswerSentence
 from serve.gate import Access
 from tests.ui.conftest import FIEDLER, cite, script
 from ui.app import build_page, start
+from ui.chat import Preparation
 from ui.check_view import verification_html
 from ui.conversation import Conversation, Exchange
 from ui.history import History
@@ -150,6 +152,25 @@ class Chooser:
 
     def try_llm(self, changes: dict[str, Any]) -> str:
         raise ConfigError(f"No answer from {changes['llm_url']}")
+
+
+def test_what_is_chosen_is_kept_for_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    preparation = Preparation(load_config({"data": tmp_path}), [])
+    with pytest.raises(ConfigError, match="name the model"):
+        preparation.choose({"llm_url": "http://127.0.0.1:1/v1"})
+    assert not (tmp_path / "citewell.toml").exists()
+    said = preparation.choose({"llm_url": "http://127.0.0.1:1/v1", "llm_model": "m", "evidence_tokens": 400})
+    assert said == "Saved. It is used as soon as the library is open."
+    assert (preparation.config.llm_model, load_config().llm_model, load_config().evidence_tokens) == ("m", "m", 400)
+
+
+def test_a_server_that_does_not_answer_is_one_line(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and does not listen
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        with pytest.raises(ModelError, match=f"^No answer from {address}: [^\n]+$"):
+            Preparation(Config(data=tmp_path), []).try_llm({"llm_url": address, "llm_model": "m"})
 
 
 @contextlib.contextmanager
