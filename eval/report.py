@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from eval.page import page
 from eval.report_answers import answers_parts
 from eval.report_change import change_part
 from eval.report_retrieval import collection_parts, retrieval_parts, systems_parts
-from eval.results import Json
+from eval.results import Json, read_json
+from rag.errors import CitewellError
 
 _PARTS: dict[str, tuple[str, Callable[[Json], list[str]]]] = {
     "answers": ("Answers measured", answers_parts),
@@ -16,6 +18,17 @@ _PARTS: dict[str, tuple[str, Callable[[Json], list[str]]]] = {
     "systems": ("Retrieval systems compared", systems_parts),
     "collection": ("Retrieval over a collection", collection_parts),
 }
+
+
+def newest_report(folders: Iterable[Path]) -> tuple[str, str] | None:
+    """The name of the newest results of ``citewell eval answers`` in ``folders``, and their page; None without any."""
+    files = [path for folder in folders if folder.is_dir() for path in folder.glob("*.json") if path.is_file()]
+    for path in sorted(files, key=lambda path: (-path.stat().st_mtime, path.name)):
+        try:
+            return path.name, report_html(read_json(path, kind="answers"))
+        except (CitewellError, KeyError):  # other results, or of an older form
+            continue
+    return None
 
 
 def report_html(results: Json, change: Json | None = None) -> str:

@@ -124,11 +124,15 @@ class CitewellQueryEngine(BaseQueryEngine):
         assert answer is not None, "a stream ends with Finished"
         return answer
 
-    def stream(self, question: str, *, history: Sequence[Turn] = (), where: Filter | None = None) -> Iterator[Event]:
+    def stream(
+        self, question: str, *, history: Sequence[Turn] = (), where: Filter | None = None, language: str = ""
+    ) -> Iterator[Event]:
         """Events as they come: Resolved, Found, Token…, Finished; Waiting… before the language model is asked, where
-        others have it. Closing the iterator stops the language model and lets the next one have it."""
+        others have it. Closing the iterator stops the language model and lets the next one have it.
+
+        ``language`` is the one to answer in, by its English name; empty: the question's."""
         chosen = self._retriever.where if where is None else where
-        return _Run(self, check_question(question), history, chosen).events()
+        return _Run(self, check_question(question), history, chosen, language).events()
 
     def _query(self, query_bundle: QueryBundle) -> Response:
         answer = self.ask(query_bundle.query_str)
@@ -146,11 +150,14 @@ class CitewellQueryEngine(BaseQueryEngine):
 class _Run:
     """One question on its way to its answer."""
 
-    def __init__(self, engine: CitewellQueryEngine, question: str, history: Sequence[Turn], where: Filter) -> None:
+    def __init__(
+        self, engine: CitewellQueryEngine, question: str, history: Sequence[Turn], where: Filter, language: str
+    ) -> None:
         self._engine = engine
         self._library = engine.library
         self._llm = engine._llm
         self._question = question
+        self._language = language
         self._history = history
         self._started = time.monotonic()
         self._timings: dict[str, float] = {}
@@ -172,7 +179,7 @@ class _Run:
             self._mark("retrieve")
             yield Finished(
                 self._abstained(
-                    Question(self._question, self._question, language_of(self._question), False),
+                    Question(self._question, self._question, self._language or language_of(self._question), False),
                     (),
                     0.0,
                     "not-a-question",
@@ -186,6 +193,8 @@ class _Run:
             yield from self._place.wait(volume(prompt, _OUTPUT + _OUTPUT // 2))
         with self._explained():
             question = resolve(self._question, self._history, labels, self._llm)
+        if self._language:
+            question = replace(question, language=self._language)
         yield Resolved(question.resolved)
         if not question.follows and abstain.is_unclear(question.resolved):
             self._mark("retrieve")

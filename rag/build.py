@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rag.answer import CitewellQueryEngine
     from rag.embed import Embedder
     from rag.library import Library, Snapshot
+    from rag.line import Line
     from rag.records import Paper
     from rag.rerank import Reranker
     from rag.sync import Progress, Report
@@ -27,6 +28,14 @@ if TYPE_CHECKING:
 def library_folder(config: Config) -> Path:
     """Where the library of ``config`` lives."""
     return config.data / "libraries" / config.library
+
+
+def library_names(config: Config) -> list[str]:
+    """The libraries of the data folder that were indexed, sorted."""
+    from rag.sync import CATALOGUE
+
+    folder = config.data / "libraries"
+    return sorted(path.parent.name for path in folder.glob(f"*/{CATALOGUE}")) if folder.is_dir() else []
 
 
 def load_embedder(config: Config) -> Embedder:
@@ -74,11 +83,12 @@ def sync_library(
     config: Config,
     paths: Sequence[Path],
     *,
+    forget: Sequence[Path] = (),
     rebuild: bool = False,
     dry_run: bool = False,
     on_progress: Progress = lambda stage, done, total: None,
 ) -> Report:
-    """Makes the library of ``config`` a copy of its sources and ``paths``; see ``rag.sync.sync``."""
+    """Makes the library of ``config`` a copy of its sources and ``paths``, without ``forget``; see ``rag.sync.sync``."""
     from rag.sync import sync
 
     folder = models.resolve(config.embedder, cache=config.cache)
@@ -93,6 +103,7 @@ def sync_library(
         paths,
         load,
         embedder_print=fingerprint(folder),
+        forget=forget,
         rebuild=rebuild,
         dry_run=dry_run,
         on_progress=on_progress,
@@ -144,9 +155,10 @@ def open_engine(
     library: Library | None = None,
     llm: Callable[[Config], LLM] = load_llm,
     threshold: float | None = None,
+    line: Line | None = None,
 ) -> CitewellQueryEngine:
     """The query engine over the library of ``config``, opened already or not; ``threshold`` is as in
-    ``CitewellQueryEngine``."""
+    ``CitewellQueryEngine``, and so is ``line`` (default: one of its own, with the slots of ``config``)."""
     from rag.answer import CitewellQueryEngine
     from rag.line import Line
     from rag.retrieve import CitewellRetriever
@@ -163,7 +175,7 @@ def open_engine(
         evidence_tokens=config.evidence_tokens,
         papers=config.papers,
         threshold=threshold,
-        line=Line(config.slots),
+        line=line or Line(config.slots),
         stands=stands if calibration else None,
     )
 

@@ -354,7 +354,15 @@ def _chat(args: argparse.Namespace, config: Config) -> int:
         from rag.build import open_catalogue
 
         open_catalogue(config).close()
-    run_chat(config, host=args.host, port=args.port, sources=args.index, sign_in=args.accounts)
+
+    def report() -> tuple[str, str] | None:
+        from eval.report import newest_report
+
+        return newest_report(
+            [Path.cwd(), Path.cwd() / "results", Path.cwd() / "eval" / "results", config.data / "results"]
+        )
+
+    run_chat(config, host=args.host, port=args.port, sources=args.index, sign_in=args.accounts, report=report)
     return 0
 
 

@@ -7,6 +7,7 @@ by nobody.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -79,7 +80,7 @@ def load_config(
     """
     env = os.environ if environ is None else environ
     values: dict[str, Any] = {}
-    path = Path(env["CITEWELL_CONFIG"]) if env.get("CITEWELL_CONFIG") else (folder or Path.cwd()) / FILE_NAME
+    path = settings_file(environ=env, folder=folder)
     if path.is_file():
         values.update(read_toml(path))
     elif env.get("CITEWELL_CONFIG"):
@@ -112,9 +113,54 @@ def load_config(
     ):
         if not 0 < getattr(config, name) < math.inf:
             raise ConfigError(f"setting {name} is {getattr(config, name)}; it must be above 0")
-    if not _LIBRARY_NAME.fullmatch(config.library):
-        raise ConfigError(f"library name {config.library!r} cannot be used; take letters, digits, '-' and '_'")
+    check_library_name(config.library)
     return config
+
+
+def check_library_name(name: str) -> None:
+    """Raises ConfigError for a name that no library can have."""
+    if not _LIBRARY_NAME.fullmatch(name):
+        raise ConfigError(f"library name {name!r} cannot be used; take letters, digits, '-' and '_'")
+
+
+def settings_file(*, environ: Mapping[str, str] | None = None, folder: Path | None = None) -> Path:
+    """Where the settings file is, or would be."""
+    env = os.environ if environ is None else environ
+    return Path(env["CITEWELL_CONFIG"]) if env.get("CITEWELL_CONFIG") else (folder or Path.cwd()) / FILE_NAME
+
+
+def set_by_environment(environ: Mapping[str, str] | None = None) -> frozenset[str]:
+    """Names of the settings that an environment variable decides, whatever the file says."""
+    env = os.environ if environ is None else environ
+    return frozenset(f.name for f in fields(Config) if env.get(f"CITEWELL_{f.name.upper()}"))
+
+
+def save_settings(changes: Mapping[str, str | int | float], path: Path) -> None:
+    """Writes ``changes`` into the settings file at ``path``, whole or not at all; whatever else stands there stays.
+
+    Raises ConfigError, and leaves the file as it is, for a value that cannot be used or where it cannot be written.
+    """
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    for key, value in changes.items():
+        line = f"{key} = {json.dumps(value, ensure_ascii=False)}"  # a JSON string or number is one of TOML
+        held = re.search(rf"(?m)^[ \t]*{key}[ \t]*=.*$", text)
+        text = f"{text[: held.start()]}{line}{text[held.end() :]}" if held else f"{text.rstrip()}\n{line}\n".lstrip()
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        mode = path.stat().st_mode & 0o777 if path.is_file() else 0o600  # it may hold a key
+        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        written = load_config(environ={"CITEWELL_CONFIG": str(partial)})
+        if any(getattr(written, key) != value for key, value in changes.items()):
+            raise ConfigError(f"{path} is written in a way that cannot be changed from here; edit it by hand")
+        partial.replace(path)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written ({error}); make its folder writable") from error
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def read_toml(path: Path) -> dict[str, Any]:

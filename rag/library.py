@@ -55,10 +55,10 @@ class Library:
         self.reranker = reranker
         self._folder = folder
         self._lock = threading.Lock()
-        self._catalogue = Catalogue(folder / CATALOGUE)
+        self.catalogue = Catalogue(folder / CATALOGUE)
         self._within: OrderedDict[tuple[str, Filter], Within] = OrderedDict()
         self._graph: tuple[str, PassageGraph] | None = None
-        self._snapshot = self._open(self._catalogue.meta())
+        self._snapshot = self._open(self.catalogue.meta())
 
     def _open(self, meta: dict[str, str]) -> Snapshot:
         require_finished(self.name, meta)
@@ -72,7 +72,7 @@ class Library:
         if (meta["chunker"], meta["words"]) != (chunk.VERSION, lexical.VERSION) or not tokens.is_file():
             raise IndexStateError(f"the library {self.name!r} was indexed by an older Citewell; run 'citewell index'")
         words = LexicalIndex.load(self._folder / meta["lexical"])
-        paper_of_chunk = self._catalogue.papers_of_chunks()
+        paper_of_chunk = self.catalogue.papers_of_chunks()
         chunks_of_paper: dict[str, list[str]] = {}
         for chunk_id, paper_id in paper_of_chunk.items():
             chunks_of_paper.setdefault(paper_id, []).append(chunk_id)
@@ -89,7 +89,7 @@ class Library:
 
     def snapshot(self) -> Snapshot:
         """The state in force now."""
-        meta = self._catalogue.meta()
+        meta = self.catalogue.meta()
         with self._lock:
             if meta["generation"] != self._snapshot.generation:
                 self._snapshot = self._open(meta)
@@ -104,7 +104,7 @@ class Library:
             if key in self._within:
                 self._within.move_to_end(key)
                 return self._within[key]
-        found = Within.of(snapshot, self._catalogue.matching(where))
+        found = Within.of(snapshot, self.catalogue.matching(where))
         with self._lock:
             self._within[key] = found
             while len(self._within) > _KEPT:
@@ -130,10 +130,10 @@ class Library:
 
     def papers(self, paper_ids: Sequence[str] | None = None) -> list[Paper]:
         """All papers by id, or those of ``paper_ids`` in that order; unknown ones are left out."""
-        return self._catalogue.papers(paper_ids)
+        return self.catalogue.papers(paper_ids)
 
     def __len__(self) -> int:
         return len(self.snapshot().words.paper_ids)
 
     def close(self) -> None:
-        self._catalogue.close()
+        self.catalogue.close()

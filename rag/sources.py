@@ -31,13 +31,24 @@ class Sources:
 
 
 def look(
-    catalogue: Catalogue, paths: Sequence[Path], *, rebuild: bool, on_progress: Callable[[str, int, int], None]
+    catalogue: Catalogue,
+    paths: Sequence[Path],
+    *,
+    forget: Sequence[Path] = (),
+    rebuild: bool,
+    on_progress: Callable[[str, int, int], None],
 ) -> Sources:
-    """The sources that ``catalogue`` has, and ``paths``, as they are now; with ``rebuild`` every file is read anew."""
+    """The sources that ``catalogue`` has and ``paths``, but for ``forget``, as they are now.
+
+    With ``rebuild`` every file is read anew.
+    """
     known_files = catalogue.files()
     roots = {str(p.absolute()): p.absolute() for p in paths}
+    left = {str(p.absolute()) for p in forget}
     for root in catalogue.roots():
         path = Path(root)
+        if root in left:
+            continue
         # a source that was deleted goes; one whose whole disk is away stays as it was read
         if path.exists() or not path.parent.exists():
             roots.setdefault(root, path)

@@ -72,13 +72,15 @@ def sync(
     load_embedder: Callable[[], Embedder],
     *,
     embedder_print: str,
+    forget: Sequence[Path] = (),
     rebuild: bool = False,
     dry_run: bool = False,
     on_progress: Progress = lambda stage, done, total: None,
 ) -> Report:
     """Makes the library in ``folder`` a copy of its sources and ``paths``.
 
-    ``paths`` are added to the sources the library already has; a source whose file or folder was deleted goes.
+    ``paths`` are added to the sources the library already has; a source whose file or folder was deleted goes, and so
+    do those named in ``forget``, whose files stay where they are.
     ``load_embedder`` is called only when something may have to be embedded, ``embedder_print`` is the fingerprint of
     what it loads. ``rebuild`` reads and embeds everything anew.
     ``dry_run`` writes nothing. Raises SourceError for a path that is not there or when no paper would remain,
@@ -92,10 +94,12 @@ def sync(
             raise SourceError(f"{storable(str(path))}: the name is not written in UTF-8; rename it")
     if dry_run and not (folder / CATALOGUE).is_file():
         nothing = Catalogue(Path(":memory:"))
-        return _Sync(folder, nothing, load_embedder, embedder_print, on_progress, started).run(paths, rebuild, dry_run)
+        return _Sync(folder, nothing, load_embedder, embedder_print, on_progress, started).run(
+            paths, forget, rebuild, dry_run
+        )
     with _opened(folder) as catalogue:
         return _Sync(folder, catalogue, load_embedder, embedder_print, on_progress, started).run(
-            paths, rebuild, dry_run
+            paths, forget, rebuild, dry_run
         )
 
 
@@ -197,10 +201,10 @@ class _Sync:
         self._on_progress = on_progress
         self._started = started
 
-    def run(self, paths: Sequence[Path], rebuild: bool, dry_run: bool) -> Report:
+    def run(self, paths: Sequence[Path], forget: Sequence[Path], rebuild: bool, dry_run: bool) -> Report:
         meta = self._catalogue.meta()
         with _uncollected():
-            read = look(self._catalogue, paths, rebuild=rebuild, on_progress=self._on_progress)
+            read = look(self._catalogue, paths, forget=forget, rebuild=rebuild, on_progress=self._on_progress)
         in_force = (meta.get("embedder"), meta.get("chunker"), meta.get("words"))
         wanted = (self._embedder_print, chunk.VERSION, lexical.VERSION)
         if not rebuild and in_force == wanted and not read.fresh and not read.gone and self._complete(meta):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from urllib.parse import parse_qs, urlsplit
 
@@ -27,7 +27,7 @@ COOKIE = "citewell-session"
 MAX_BODY = 2_000_000
 """Bytes that a program may send; a hundred earlier turns fit in."""
 _COUNTED = ("/api/", "/v1/", "/mcp")
-"""Paths whose requests are counted; the page's own are many and small."""
+"""Paths whose requests are counted; the page's own are many and small, so it counts its questions itself."""
 _UNCOUNTED = ("/api/status", "/v1/models")
 _OPEN = frozenset({"/gradio_api/startup-events"})
 """What the server asks itself when it starts; it tells nothing."""
@@ -50,7 +50,21 @@ class Access:
     this_machine_only: bool = False
     """Refuses requests that reached this machine under another name, as a page elsewhere could make a browser send."""
     requests_per_minute: int | None = None
-    """Of a user, or of an address where there are no accounts; None: any number."""
+    """Of a user, or of an address where there are no accounts; None: any number. Questions of the page count too."""
+    pace: Pace | None = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        most = self.requests_per_minute
+        object.__setattr__(self, "pace", Pace(most) if most is not None else None)
+
+    @property
+    def shared(self) -> bool:
+        """Whether others than the person at this machine may be let in."""
+        return self.accounts is not None or not self.this_machine_only
+
+    def wait(self, who: str) -> float:
+        """Counts a request of ``who``, a user or an address: 0.0, or the seconds to wait where it was one too many."""
+        return self.pace.take(who) if self.pace is not None else 0.0
 
 
 def access_of(config: Config, *, host: str, sign_in: bool | None) -> Access:
@@ -79,7 +93,7 @@ class Gate:
         self._app = app
         self._accounts = access.accounts
         self._this_machine_only = access.this_machine_only
-        self._pace = Pace(access.requests_per_minute) if access.requests_per_minute is not None else None
+        self._access = access
         self._tries_from = Pace(10)
         self._tries_at = Pace(20)
         self._one_hash = asyncio.Semaphore(1)  # each takes memory and time on purpose
@@ -119,7 +133,7 @@ class Gate:
         if path.startswith(_COUNTED) and int(request.headers.get("content-length", "0")) > MAX_BODY:
             return fault_response(path, 413, f"the request is larger than {MAX_BODY:,} bytes; shorten it")
         counted = path.startswith(_COUNTED) and not path.startswith(_UNCOUNTED)
-        if counted and self._pace is not None and (wait := self._pace.take(user_of(request) or _address(request))):
+        if counted and (wait := self._access.wait(user_of(request) or _address(request))):
             return _too_often(path, "requests", wait)
         return None
 

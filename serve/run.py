@@ -7,7 +7,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from rag.errors import CitewellError
+from rag.filters import EVERYTHING, Filter
 from rag.library import Library
 from rag.records import Answer, Event, Finished, Paper, Turn, Waiting
 
@@ -29,7 +30,14 @@ class Engine(Protocol):
 
     library: Library
 
-    def stream(self, question: str, *, history: Sequence[Turn] = ()) -> object: ...
+    def stream(
+        self,
+        question: str,
+        *,
+        history: Sequence[Turn] = (),
+        where: Filter | None = None,
+        language: str = "",
+    ) -> Iterator[Event]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +73,15 @@ class Run:
         get_engine: Callable[[], Engine],
         question: str,
         history: Sequence[Turn],
+        *,
+        where: Filter = EVERYTHING,
+        language: str = "",
     ) -> None:
+        """``where`` is which papers are looked at, ``language`` the one to answer in ("": the question's)."""
         self.question = question
         self.history = tuple(history)
+        self.where = where
+        self.language = language
         self.discarded = False
         """Set when the conversation has moved on and nobody wants to see the rest."""
         self._get_engine = get_engine
@@ -123,9 +137,9 @@ class Run:
         told, told_at = None, 0.0
         try:
             engine = self._get_engine()
-            stream = engine.stream(self.question, history=self.history)
+            stream = engine.stream(self.question, history=self.history, where=self.where, language=self.language)
             try:
-                for event in stream:  # type: ignore[attr-defined]
+                for event in stream:
                     if self._stop.is_set():
                         break
                     if isinstance(event, Finished):

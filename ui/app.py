@@ -8,7 +8,7 @@ os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when gradio is imported
 
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +23,41 @@ from serve.api import PATHS
 from serve.gate import MAX_BODY, Access, Gate, user_of
 from serve.run import Engine, Run
 from ui import render
-from ui.chat_view import AT_ONCE, PLAIN, chat_view
+from ui.chat_view import chat_view
+from ui.check_view import check_view
 from ui.conversation import Conversation
 from ui.history import History
+from ui.libraries import PICKER, Libraries, library_picker
+from ui.library_view import Keeper, library_view
+from ui.map_view import map_view
+from ui.quality_view import Report, quality_view
+from ui.settings_view import Chooser, settings_view
+from ui.wiring import AT_ONCE, PLAIN
 
 HERE = Path(__file__).parent
-SCRIPTS = ("page.js", "views.js", "talks.js")
+SCRIPTS = ("page.js", "views.js", "talks.js", "library.js", "map.js", "settings.js", "libraries.js")
 BRAND = (
     '<div class="cw-brand"><button type="button" class="cw-tool cw-talks-open" data-do="talks" aria-expanded="false" '
     'aria-label="Conversations">☰</button><h1>Citewell</h1></div>'
 )
+VIEWS = {
+    "chat": "Chat",
+    "library": "Library",
+    "map": "Map",
+    "check": "Check",
+    "quality": "Quality",
+    "settings": "Settings",
+}
+"""The views, in their order: the name in the address, and the words."""
+
+
+def navigation(names: Collection[str]) -> str:
+    """The ways to the views ``names``, and the theme."""
+    links = "".join(f'<a href="#{name}" data-view-link="{name}">{VIEWS[name]}</a>' for name in VIEWS if name in names)
+    return (
+        f'<div class="cw-navs"><nav class="cw-nav" aria-label="Views">{links}</nav><button type="button" '
+        'class="cw-tool cw-theme" data-do="theme" aria-label="Theme: system">◐</button></div>'
+    )
 
 
 def build_page(
@@ -41,7 +66,12 @@ def build_page(
     examples: Callable[[], Sequence[str]],
     status: Callable[[], str] | None = None,
     history: History | None = None,
+    keeper: Keeper | None = None,
     feedback: Feedback | None = None,
+    chooser: Chooser | None = None,
+    report: Callable[[], Report | None] | None = None,
+    libraries: Libraries | None = None,
+    access: Access | None = None,
 ) -> gr.Blocks:
     """The page. ``get_engine`` is called for each question, off the event loop, and may raise CitewellError.
 
@@ -51,26 +81,78 @@ def build_page(
 
     ``history`` keeps the conversations; without it they last as long as the page is served.
 
+    ``keeper`` has the library to look into and to change; without it there is no such view.
+
     ``feedback`` keeps what readers think of answers.
+
+    ``chooser`` has the settings; without it there is no such view. ``report`` gives the newest report of the evaluation;
+    without it there is no such view. ``libraries`` are those that one may choose between; all of the above are then of
+    the one that the page is served for. ``access`` is whom the server lets in, and how often somebody may ask.
     """
+
+    def keeper_of(name: str) -> Keeper:
+        assert keeper is not None, "there are views of a library only with a keeper"
+        return libraries.of(name) if libraries is not None and name else keeper
+
+    def engine_of(name: str) -> Engine:
+        return libraries.of(name).engine() if libraries is not None and name else get_engine()
+
+    def examples_of(name: str) -> Sequence[str]:
+        return libraries.of(name).examples() if libraries is not None and name else examples()
+
+    def feedback_of(name: str) -> Feedback | None:
+        return libraries.of(name).feedback if libraries is not None and name else feedback
+
+    def words_of(name: str) -> str:
+        if libraries is not None and name:
+            return libraries.of(name).status()
+        return status() if status else ""
 
     def told(shown: str, before: str, talk: Conversation, current: Run | None) -> tuple[Any, Any]:
         """The status line, and the examples as soon as there are any, where no conversation has begun."""
         try:
-            words = status() if status else ""
+            words = words_of(talk.library)
+            welcome = before if len(talk) or current is not None else render.welcome_html(examples_of(talk.library))
         except CitewellError as error:
-            words = str(error)
+            words, welcome = str(error), before
         fresh = f'<p class="cw-state" role="status">{render.escape(words)}</p>'
-        welcome = before if len(talk) or current is not None else render.welcome_html(examples())
         return gr.skip() if fresh == shown else fresh, gr.skip() if welcome == before else welcome
 
+    access = access or Access()
+    views = {
+        "chat",
+        *(("library", "map", "check") if keeper is not None else ()),
+        *(("quality",) if report is not None else ()),
+        *(("settings",) if chooser is not None else ()),
+    }
     page: gr.Blocks
     with gr.Blocks(title="Citewell", fill_width=True, analytics_enabled=False) as page:
         with gr.Row(elem_id="cw-top"):
             gr.HTML(BRAND, elem_id="cw-name", **PLAIN)
+            if len(views) > 1:
+                gr.HTML(navigation(views), elem_id="cw-nav", **PLAIN)
+            if libraries is not None:
+                gr.HTML(PICKER, elem_id="cw-picker", **PLAIN)
             state = gr.HTML('<p class="cw-state" role="status"></p>', elem_id="cw-state", **PLAIN)
             new = gr.Button("New conversation", elem_id="cw-new", size="sm", variant="secondary", scale=0)
-        chat = chat_view(get_engine, examples=examples, history=history or History(), feedback=feedback, new=new)
+        chat = chat_view(
+            engine_of,
+            examples_of=examples_of,
+            history=history or History(),
+            feedback_of=feedback_of,
+            wait=access.wait,
+            new=new,
+        )
+        if keeper is not None:
+            library_view(keeper_of, chat.conversation)
+            map_view(keeper_of)
+            check_view(keeper_of, wait=access.wait)
+            if libraries is not None:
+                library_picker(libraries)
+        if report is not None:
+            quality_view(report, None if access.shared else feedback)
+        if chooser is not None:
+            settings_view(chooser, lambda name: keeper_of(name).library() if keeper else None, shared=access.shared)
         if status is not None:
             looked_at = [state, chat.past, chat.conversation, chat.run]
             page.load(told, looked_at, [state, chat.past], **AT_ONCE)
@@ -111,13 +193,14 @@ def start(
             server_port=port,
             theme=theme(),
             css_paths=[HERE / "style.css"],
-            head=f"<script>{script}</script>",
+            head=f"<style>{(HERE / 'frame.css').read_text(encoding='utf-8')}</style><script>{script}</script>",
             footer_links=[],
             share=False,
             inbrowser=False,
             prevent_thread_lock=True,
             quiet=True,
             show_error=False,
+            _frontend=False,  # no look at itself, which a busy machine would fail
             ssr_mode=False,
             pwa=False,
             mcp_server=False,

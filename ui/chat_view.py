@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import math
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import gradio as gr
 
 from rag.errors import CitewellError
 from rag.feedback import Feedback
-from rag.records import Finished, Found, Resolved, Token, Waiting
-from serve.run import Ended, Engine, Failed, Papers, Run, Step
+from rag.filters import EVERYTHING
+from rag.records import Found, Resolved, Token, Waiting
+from serve.run import Ended, Engine, Run, Step
 from ui import render, sources, talks
-from ui.conversation import Conversation, Exchange, papers_by_id
+from ui.conversation import Conversation, Exchange
 from ui.examples import suggestions_of
 from ui.export import FORMATS, export
 from ui.history import History
+from ui.settings import LANGUAGES, chips_html, filters_of
+from ui.wiring import AT_ONCE, PLAIN, QUIET, asker_of, notice_html, owner_of, wanted, way
 
 FRAME = 0.08
 """Seconds between two pictures of a text that is being written."""
@@ -26,10 +32,8 @@ EMPTY_QUESTION = "Type a question first, or pick one of the examples."
 BUSY = "Still answering. Stop it first, or wait until it is done."
 EDITING = "Editing an earlier question: sending it starts again from there."
 GONE = "That conversation is not here any more."
+TOO_MANY = "That was one question too many in a minute. Try again in {seconds} s."
 LOOKING = "Looking it up"
-PLAIN: dict[str, Any] = {"apply_default_css": False, "js_on_load": None}
-QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
-AT_ONCE: dict[str, Any] = {**QUIET, "queue": False, "trigger_mode": "multiple"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,42 +45,32 @@ class ChatView:
     past: gr.HTML
 
 
-def owner_of(request: gr.Request | None) -> str:
-    """Whose conversations are shown: the name signed in with, "" where nobody has to sign in."""
-    return str(getattr(request, "username", None) or "")
-
-
-def way(name: str) -> gr.HTML:
-    """The hidden component by which page.js tells Python what was done in the view ``name``."""
-    told = f"(window.citewellWays ??= {{}}).{name} = (what) => trigger('input', what);"
-    return gr.HTML("", visible="hidden", js_on_load=told)
-
-
-def wanted(event: gr.EventData) -> dict[str, Any]:
-    """What page.js told: ``do`` and, as the case may be, ``turn``, ``text``, ``key``."""
-    return event._data if isinstance(event._data, dict) else {}
-
-
 def chat_view(
-    get_engine: Callable[[], Engine],
+    engine_of: Callable[[str], Engine],
     *,
-    examples: Callable[[], Sequence[str]],
+    examples_of: Callable[[str], Sequence[str]],
     history: History,
-    feedback: Feedback | None,
+    feedback_of: Callable[[str], Feedback | None],
+    wait: Callable[[str], float],
     new: gr.Button,
 ) -> ChatView:
-    """Builds the view where it is called, inside the page. ``new`` is the button that begins a new conversation."""
+    """Builds the view where it is called, inside the page. ``new`` is the button that begins a new conversation;
+    ``wait`` counts a question of somebody and gives the seconds to wait where it was one too many."""
 
-    def begin(question: str, talk: Conversation, current: Run | None, from_turn: int) -> dict[Any, Any]:
+    def begin(
+        question: str, talk: Conversation, current: Run | None, from_turn: int, language: str, request: gr.Request
+    ) -> dict[Any, Any]:
         """Takes a question on; ``follow`` then shows what becomes of it."""
         question = (question or "").encode("utf-8", "replace").decode("utf-8").strip()
         if not question:
             return {notice: notice_html(EMPTY_QUESTION)}
         if current is not None and current.running:
             return {notice: notice_html(BUSY)}
+        if seconds := wait(asker_of(request)):
+            return {notice: notice_html(TOO_MANY.format(seconds=math.ceil(seconds)))}
         if from_turn >= 0:
             talk = talk.before(from_turn)
-        started = Run(get_engine, question, talk.turns())
+        started = Run(partial(engine_of, talk.library), question, talk.turns(), where=talk.where, language=language)
         return {
             box: "",
             notice: notice_html(""),
@@ -100,7 +94,7 @@ def chat_view(
             yield {live: gr.skip()}
             return
         turn = len(talk)
-        exchange = Exchange(current.question)
+        exchange = Exchange(current.question, where=current.where)
         shown_at, ended = 0.0, False
         async for first in current.steps():
             steps: list[Step] = [first]
@@ -110,7 +104,7 @@ def chat_view(
             html = ""
             changed: dict[Any, Any] = {}
             for step in steps:
-                exchange = _with(exchange, step)
+                exchange = exchange.after(step)
                 if isinstance(step, Waiting) and step.ahead:
                     html = render.waiting_html(step.ahead)
                 elif isinstance(step, Waiting) and exchange.hits:
@@ -160,6 +154,7 @@ def chat_view(
         from_turn: int,
         search: str,
         saved: int,
+        language: str,
         event: gr.EventData,
         request: gr.Request,
     ) -> dict[Any, Any]:
@@ -173,19 +168,25 @@ def chat_view(
         )
         try:
             if what == "ask":
-                return begin(text, talk, current, from_turn)
+                return begin(text, talk, current, from_turn, language, request)
             if what == "fill":
                 return {box: text, editing: -1}
             if what == "edit-cancel":
                 return {box: "", editing: -1, notice: notice_html("")}
+            if what == "filter":
+                return narrowed(replace(talk, where=filters_of(json.loads(text))), language)
+            if what == "language" and text in LANGUAGES:
+                return {spoken: text, **narrowed(talk, text)}
             if what == "earlier":
                 return pictured(talk.with_earlier())
+            if what == "use":
+                return emptied(text, current, language, "", request)
             if what == "list":
                 return {listing: listed(talk, search, request)}
             if what == "find-talks":
                 return {finding: text, listing: listed(talk, text, request)}
             if what == "open":
-                return opened(text, talk, current, search, request)
+                return opened(text, talk, current, search, language, request)
             if what == "rename-talk":
                 title = history.rename(owner_of(request), key, text)
                 if title and key == talk.key:
@@ -194,7 +195,7 @@ def chat_view(
             if what == "delete-talk":
                 history.delete(owner_of(request), key)
                 if key == talk.key:
-                    return {**clear(current), listing: listed(Conversation(), search, request)}
+                    return emptied(talk.library, current, language, search, request)
                 return {listing: listed(talk, search, request)}
             if what == "export" and text in FORMATS:
                 return {saving: talks.file_html(export(talk, text), saved + 1), exported: saved + 1}
@@ -211,7 +212,8 @@ def chat_view(
         if what == "show":
             return {side: sources.sources_html(exchange, turn)}
         if what == "retry":
-            return {key: value for key, value in begin(exchange.question, talk, current, turn).items() if key != box}
+            again = begin(exchange.question, talk, current, turn, language, request)
+            return {key: value for key, value in again.items() if key != box}
         if what in ("edit", "edit-resolved"):
             resolved = exchange.answer.resolved_question if exchange.answer else exchange.question
             return {
@@ -221,7 +223,9 @@ def chat_view(
             }
         return {notice: gr.skip()}
 
-    def opened(key: str, talk: Conversation, current: Run | None, search: str, request: gr.Request) -> dict[Any, Any]:
+    def opened(
+        key: str, talk: Conversation, current: Run | None, search: str, language: str, request: gr.Request
+    ) -> dict[Any, Any]:
         """Another conversation in the place of the one on the page."""
         if key == talk.key:
             return {notice: gr.skip()}
@@ -230,8 +234,9 @@ def chat_view(
             return {notice: notice_html(GONE), head: talks.head_html(talk), listing: listed(talk, search, request)}
         last = found.exchanges[-1]
         return {
-            **clear(current),
+            **clear(found.library, current, language),
             **pictured(found),
+            **narrowed(found, language),
             side: sources.sources_html(last, len(found) - 1),
             listing: listed(found, search, request),
         }
@@ -249,7 +254,7 @@ def chat_view(
             exchange = replace(exchange, thumb="", why="")
         else:
             exchange = replace(exchange, thumb="up" if text == "up" else "down", why="")
-        if feedback is not None:
+        if (feedback := feedback_of(talk.library)) is not None:
             feedback.add(answer, exchange.thumb or "withdrawn", exchange.why, history=talk.before(turn).turns())
         talk = talk.with_exchange(turn, exchange)
         history.amend(owner_of(request), talk, turn)
@@ -265,7 +270,7 @@ def chat_view(
 
     def listed(talk: Conversation, search: str, request: gr.Request) -> str:
         try:
-            entries = history.entries(owner_of(request), search)
+            entries = history.entries(owner_of(request), search, library=talk.library)
         except CitewellError as error:
             return notice_html(str(error))
         return talks.talks_html(entries, talk.key, now=time.time(), search=search)
@@ -274,25 +279,35 @@ def chat_view(
         if current is not None:
             current.stop()
 
-    def clear(current: Run | None) -> dict[Any, Any]:
+    def narrowed(talk: Conversation, language: str) -> dict[Any, Any]:
+        """Shows what the next question is narrowed down to."""
+        return {conversation: talk, within: chips_html(talk.where, language, talk.library)}
+
+    def clear(library: str, current: Run | None, language: str) -> dict[Any, Any]:
+        """No conversation yet with ``library``."""
         if current is not None:
             current.stop(discard=True)
         return {
             box: "",
             notice: notice_html(""),
-            conversation: Conversation(),
+            **narrowed(Conversation(library=library), language),
             run: None,
             editing: -1,
             head: "",
-            past: render.welcome_html(examples()),
+            past: render.welcome_html(examples_of(library)),
             live: "",
             side: sources.empty_html(),
             send: gr.Button(visible=True),
             halt: gr.Button(visible=False),
         }
 
-    def begin_anew(current: Run | None, search: str, request: gr.Request) -> dict[Any, Any]:
-        return {**clear(current), listing: listed(Conversation(), search, request)}
+    def emptied(library: str, current: Run | None, language: str, search: str, request: gr.Request) -> dict[Any, Any]:
+        return {**clear(library, current, language), listing: listed(Conversation(library=library), search, request)}
+
+    def begin_anew(
+        talk: Conversation, current: Run | None, search: str, language: str, request: gr.Request
+    ) -> dict[Any, Any]:
+        return emptied(talk.library, current, language, search, request)
 
     def swept(talk: Conversation, current: Run | None) -> dict[Any, Any]:
         """Wipes a picture of the old answer that was on its way while the new conversation began."""
@@ -303,6 +318,7 @@ def chat_view(
     editing = gr.State(-1)
     finding = gr.State("")
     exported = gr.State(0)
+    spoken = gr.State("")
     action = way("chat")
     saving = gr.HTML("", elem_id="cw-saving", **PLAIN)
     with gr.Row(elem_id="cw-main", elem_classes="cw-view"):
@@ -314,10 +330,11 @@ def chat_view(
             # Not gr.Chatbot: it repeats each message's raw HTML in an aria-label, strips MathML and data
             # attributes, and sends and draws every earlier message again for each token.
             with gr.Column(elem_id="cw-chat"):
-                past = gr.HTML(render.welcome_html(examples()), elem_id="cw-past", **PLAIN)
+                past = gr.HTML(render.welcome_html(examples_of("")), elem_id="cw-past", **PLAIN)
                 live = gr.HTML("", elem_id="cw-live", **PLAIN)
             with gr.Column(elem_id="cw-ask"):
                 notice = gr.HTML(notice_html(""), elem_id="cw-notice", **PLAIN)
+                within = gr.HTML(chips_html(EVERYTHING, ""), elem_id="cw-within", **PLAIN)
                 with gr.Row(elem_id="cw-form"):
                     box = gr.Textbox(
                         elem_id="cw-box",
@@ -335,12 +352,12 @@ def chat_view(
         with gr.Column(elem_id="cw-side", min_width=300):
             side = gr.HTML(sources.empty_html(), elem_id="cw-panel", **PLAIN)
 
-    starting = [box, notice, conversation, run, editing, head, past, live, side, send, halt]
-    asked = gr.on([box.submit, send.click], begin, [box, conversation, run, editing], starting, **AT_ONCE)
+    starting = [box, notice, conversation, run, editing, head, past, live, side, send, halt, within]
+    asked = gr.on([box.submit, send.click], begin, [box, conversation, run, editing, spoken], starting, **AT_ONCE)
     acted = action.input(
         act,
-        [conversation, run, editing, finding, exported],
-        [*starting, listing, finding, saving, exported],
+        [conversation, run, editing, finding, exported, spoken],
+        [*starting, listing, finding, saving, exported, spoken],
         **AT_ONCE,
     )
     followed = [
@@ -357,35 +374,10 @@ def chat_view(
     halt.click(stop, run, None, **AT_ONCE)
     # ``clear`` answers at once and by another way than ``follow``, whose last picture may come after it; what goes
     # through the queue comes after that.
-    new.click(begin_anew, [run, finding], [*starting, listing], cancels=followed, **AT_ONCE).then(
+    new.click(begin_anew, [conversation, run, finding, spoken], [*starting, listing], cancels=followed, **AT_ONCE).then(
         swept, [conversation, run], [live, side], concurrency_limit=None, trigger_mode="multiple", **QUIET
     )
     return ChatView(conversation, run, past)
-
-
-def _with(exchange: Exchange, step: Step) -> Exchange:
-    """The exchange after a step."""
-    match step:
-        case Found(hits):
-            return replace(exchange, hits=hits, papers=papers_by_id(hit.paper for hit in hits))
-        case Token(text):
-            return replace(exchange, draft=exchange.draft + text)
-        case Papers(papers):
-            return replace(exchange, papers=exchange.papers | papers_by_id(papers))
-        case Finished(answer):
-            return replace(exchange, answer=answer)
-        case Failed(message, _):
-            return replace(exchange, error=message)
-        case _:
-            return exchange
-
-
-def notice_html(words: str, *, cancel: bool = False) -> str:
-    """One line above the question box."""
-    undo = (
-        ' <button type="button" class="cw-tool" data-do="edit-cancel" data-turn="0">Cancel</button>' if cancel else ""
-    )
-    return f'<p class="cw-notice" role="status">{render.escape(words)}{undo}</p>'
 
 
 def _reading(found: int) -> str:

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from rag.records import Answer, Hit, Paper, Turn
+from rag.filters import EVERYTHING, Filter
+from rag.records import Answer, Finished, Found, Hit, Paper, Token, Turn
+from serve.run import Failed, Papers, Step
 
 RECENT = 20
 """Exchanges that are shown at once; the earlier ones of a long conversation when they are asked for."""
@@ -28,6 +30,24 @@ class Exchange:
     """What the reader thinks of the answer."""
     why: str = ""
     """And why, in their own words."""
+    where: Filter = EVERYTHING
+    """Which papers were looked at."""
+
+    def after(self, step: Step) -> Exchange:
+        """The exchange after a step of its run."""
+        match step:
+            case Found(hits):
+                return replace(self, hits=hits, papers=papers_by_id(hit.paper for hit in hits))
+            case Token(text):
+                return replace(self, draft=self.draft + text)
+            case Papers(papers):
+                return replace(self, papers=self.papers | papers_by_id(papers))
+            case Finished(answer):
+                return replace(self, answer=answer)
+            case Failed(message, _):
+                return replace(self, error=message)
+            case _:
+                return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +61,10 @@ class Conversation:
     """Counts what was written under the key; another number there means that the conversation went on elsewhere."""
     shown: int = RECENT
     """How many of the last exchanges are shown."""
+    where: Filter = EVERYTHING
+    """Which papers the next question is put to."""
+    library: str = ""
+    """The library it is held with; "" is the one the page is served for."""
 
     def __len__(self) -> int:
         return len(self.exchanges)

@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from rag.errors import HistoryError
+from rag.filters import EVERYTHING
 from ui.conversation import Conversation, Exchange
 
 FILE = "conversations.sqlite"
@@ -95,7 +96,7 @@ class History:
                 talk = replace(talk, key=secrets.token_urlsafe(9), version=0, title=title)
                 self._db.execute(
                     "INSERT INTO talks VALUES (?, ?, ?, ?, ?, 1)",
-                    (talk.key, owner, self._library, title, self._clock()),
+                    (talk.key, owner, talk.library or self._library, title, self._clock()),
                 )
             self._db.executemany(
                 "INSERT INTO exchanges VALUES (?, ?, ?, ?)",
@@ -116,11 +117,11 @@ class History:
                 (body, talk.key, turn, owner, talk.version),
             )
 
-    def entries(self, owner: str, search: str = "") -> list[Entry]:
-        """The conversations of ``owner``, newest first, at most MOST_LISTED; ``search``: those that hold all its words
-        in their title, their questions or their answers."""
+    def entries(self, owner: str, search: str = "", *, library: str = "") -> list[Entry]:
+        """The conversations of ``owner`` with ``library`` ("" is as in ``Conversation``), newest first, at most
+        MOST_LISTED; ``search``: those that hold all its words in their title, their questions or their answers."""
         query = "SELECT key, title, changed FROM talks WHERE owner = ? AND library = ?"
-        values: list[object] = [owner, self._library]
+        values: list[object] = [owner, library or self._library]
         for word in search.casefold().split():
             like = "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
             query += (
@@ -136,13 +137,15 @@ class History:
         """A conversation of ``owner``; None where there is none under ``key``."""
         with self._said("cannot be read"), self._lock:
             row = self._db.execute(
-                "SELECT title, version FROM talks WHERE key = ? AND owner = ?", (key, owner)
+                "SELECT title, version, library FROM talks WHERE key = ? AND owner = ?", (key, owner)
             ).fetchone()
             if row is None:
                 return None
             bodies = self._db.execute("SELECT body FROM exchanges WHERE key = ? ORDER BY turn", (key,)).fetchall()
             exchanges = tuple(_form().validate_json(body) for (body,) in bodies)
-            return Conversation(exchanges, key=key, title=row[0], version=row[1])
+            where = exchanges[-1].where if exchanges else EVERYTHING
+            library = "" if row[2] == self._library else row[2]
+            return Conversation(exchanges, key=key, title=row[0], version=row[1], where=where, library=library)
 
     def rename(self, owner: str, key: str, title: str) -> str:
         """Gives a conversation another title and returns it, trimmed; an empty one changes nothing."""

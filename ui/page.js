@@ -10,12 +10,14 @@
   // The ways to Python, one a view: each set by a hidden component when it is loaded; what is clicked before that waits.
   function tell(what, view = "chat") {
     const way = (window.citewellWays || {})[view];
-    if (way) way(what);
+    if (way) way({ library: page.library(), ...what });
     else setTimeout(() => tell(what, view), 50);
   }
 
   // What the other scripts of the page use: actions by name, what to do after each change of the page, addresses.
-  const page = { tell, actions: {}, settled: [], routes: {}, show: null, ask: null };
+  const page = { tell, actions: {}, settled: [], routes: {}, show: null, ask: null, another: [] };
+  // The library that the conversation is held with; "" is the one that the page is served for.
+  page.library = () => (document.querySelector(".cw-within") || { dataset: {} }).dataset.library || "";
   window.citewell = page;
 
   // Scrolls nothing but the nearest box that scrolls, so that the page itself stays where it is on a wide screen.

@@ -17,6 +17,10 @@ _RAW_MARKER = re.compile(r"[ \t]*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\](?!\()")
 _HALF_MARKER = re.compile(r"[ \t]*\[[\d,;–\s-]*$")
 _VERDICTS = {"partial": "Only partly borne out by the sources", "unsupported": "Not borne out by the sources"}
 
+_THUMB = (  # drawn, since not every system has a font with the sign
+    '<svg viewBox="0 0 20 20" aria-hidden="true"><path d="M3 9h3v8H3zM6 10l3.5-7c1.4 0 2.1 1 1.8 2.3L10.6 8H16c1 0 1.7 1 '
+    '1.4 2l-1.6 5.6c-.2.8-.9 1.4-1.8 1.4H6"/></svg>'
+)
 _SURENESS = ((0.8, "Quite sure"), (0.6, "Fairly sure"), (0.0, "Not very sure"))
 
 ABSTENTIONS = {
@@ -139,7 +143,8 @@ def exchange_html(exchange: Exchange, turn: int) -> str:
     """What became of a question."""
     if exchange.answer is not None:
         opinion = _opinion(exchange, turn)
-        return answer_html(exchange.answer, turn, asked=exchange.question, opinion=opinion)
+        within = f'<p class="cw-note">Looked only at: {escape(str(exchange.where))}</p>' if exchange.where else ""
+        return within + answer_html(exchange.answer, turn, asked=exchange.question, opinion=opinion)
     retry = f'<div class="cw-tools">{button("retry", "Try again", turn)}</div>'
     if exchange.error:
         return f'<div class="cw-answer cw-error" role="alert"><p>{escape(exchange.error)}</p>{retry}</div>'
@@ -263,15 +268,10 @@ def _sureness(confidence: float) -> str:
 def _opinion(exchange: Exchange, turn: int) -> str:
     """Thumbs, and after a thumb down the question why."""
     thumbs = "".join(
-        button(
-            "thumb",
-            sign,
-            turn,
-            label=words,
-            extra=f' data-text="{thumb}" aria-pressed="{"true" if exchange.thumb == thumb else "false"}" title="{words}"',
-            kind="cw-thumb",
-        )
-        for thumb, sign, words in (("up", "👍", "A good answer"), ("down", "👎", "Not a good answer"))
+        f'<button type="button" class="cw-thumb" data-do="thumb" data-turn="{turn}" data-text="{thumb}" '
+        f'aria-pressed="{"true" if exchange.thumb == thumb else "false"}" aria-label="{words}" title="{words}">{_THUMB}'
+        "</button>"
+        for thumb, words in (("up", "A good answer"), ("down", "Not a good answer"))
     )
     said = ""
     if exchange.thumb == "down" and not exchange.why:

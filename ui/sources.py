@@ -27,7 +27,7 @@ def empty_html() -> str:
 
 def found_html(hits: Sequence[Hit], turn: int) -> str:
     """The papers found, before a word has been written."""
-    cards = "".join(_card(hit.paper, (), turn, kind="found") for hit in hits)
+    cards = "".join(card(hit.paper, (), turn, kind="found") for hit in hits)
     words = "Found these; reading them now" if hits else "No paper comes near this question"
     return _panel("Sources", words, f'<div class="cw-cards">{cards}</div>', turn=turn, busy=bool(hits))
 
@@ -37,10 +37,10 @@ def sources_html(exchange: Exchange, turn: int) -> str:
     answer = exchange.answer
     asked = f"For “{_short(exchange.question)}”"
     if answer is None:
-        cards = "".join(_card(hit.paper, (), turn, kind="found") for hit in exchange.hits)
+        cards = "".join(card(hit.paper, (), turn, kind="found") for hit in exchange.hits)
         return _panel("Papers found", asked, f'<div class="cw-cards">{cards}</div>', turn=turn)
     if answer.status == "abstained":
-        near = "".join(_card(hit.paper, (), turn, kind="near") for hit in answer.nearest)
+        near = "".join(card(hit.paper, (), turn, kind="near") for hit in answer.nearest)
         hint = "" if near else '<p class="cw-hint">No paper comes near this question.</p>'
         return _panel(
             "Nearest papers",
@@ -51,12 +51,12 @@ def sources_html(exchange: Exchange, turn: int) -> str:
     cited = citations_by_paper(answer.citations)
     papers = {hit.paper.paper_id: hit.paper for hit in (*answer.nearest, *exchange.hits)} | exchange.papers
     cards = "".join(
-        _card(*_as_cited(papers.get(paper_id), citations), turn, kind="cited") for paper_id, citations in cited.items()
+        card(*as_cited(papers.get(paper_id), citations), turn, kind="cited") for paper_id, citations in cited.items()
     )
     body = f'<div class="cw-cards">{cards}</div>'
     others = [hit.paper for hit in exchange.hits if hit.paper.paper_id not in cited]
     if others:
-        rest = "".join(_card(paper, (), turn, kind="other") for paper in others)
+        rest = "".join(card(paper, (), turn, kind="other") for paper in others)
         body += f'<h3 class="cw-also">Also looked at</h3><div class="cw-cards">{rest}</div>'
     return _panel("Sources", asked, body, turn=turn)
 
@@ -70,7 +70,8 @@ def _panel(title: str, words: str, body: str, *, turn: int, busy: bool = False) 
     )
 
 
-def _card(paper: Paper, citations: Sequence[Citation], turn: int, *, kind: str) -> str:
+def card(paper: Paper, citations: Sequence[Citation], turn: int, *, kind: str, anchored: bool = True) -> str:
+    """A paper with its quotes marked; ``anchored``: the address of a marker leads to it."""
     numbers = "".join(f'<span class="cw-num">{citation.marker}</span>' for citation in citations)
     refs = " ".join(str(citation.marker) for citation in citations)
     said = f'<span class="cw-vh">Source {refs.replace(" ", ", ")}: </span>' if refs else ""
@@ -82,7 +83,7 @@ def _card(paper: Paper, citations: Sequence[Citation], turn: int, *, kind: str) 
         if folded
         else ""
     )
-    anchor = f' id="cw-source-{citations[0].marker}"' if citations else ""
+    anchor = f' id="cw-source-{citations[0].marker}"' if citations and anchored else ""
     return (
         f'<article class="cw-card cw-{kind}"{anchor} tabindex="-1" data-refs="{refs}" '
         f'data-paper="{attribute(paper.paper_id)}">'
@@ -107,7 +108,7 @@ def _places(paper: Paper) -> str:
     return f'<ul class="cw-places" aria-label="Where it was read from">{shown}</ul>'
 
 
-def _as_cited(paper: Paper | None, citations: Sequence[Citation]) -> tuple[Paper, Sequence[Citation]]:
+def as_cited(paper: Paper | None, citations: Sequence[Citation]) -> tuple[Paper, Sequence[Citation]]:
     """The paper with its citations; where it left the library or changed since, its quotes alone stand for it."""
     if paper is not None and all(paper.abstract[c.start : c.end] == c.quote for c in citations):
         return paper, citations

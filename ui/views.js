@@ -29,7 +29,9 @@
 
   // The theme: the system's, or the one chosen, which is kept in this browser.
   const THEMES = ["system", "light", "dark"];
-  const chosen = () => { try { return localStorage.getItem("citewell-theme") || "system"; } catch { return "system"; } };
+  page.kept = (name) => { try { return localStorage.getItem(`citewell-${name}`) || ""; } catch { return ""; } };
+  page.keep = (name, value) => { try { localStorage.setItem(`citewell-${name}`, value); } catch { /* a browser that keeps nothing */ } };
+  const chosen = () => page.kept("theme") || "system";
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   function paint() {
     const theme = chosen();
@@ -38,10 +40,8 @@
     document.querySelectorAll(".cw-theme").forEach((button) => button.setAttribute("aria-label", `Theme: ${theme}`));
     document.querySelectorAll(".cw-theme").forEach((button) => button.setAttribute("title", `Theme: ${theme}`));
   }
-  page.actions.theme = () => {
-    try { localStorage.setItem("citewell-theme", THEMES[(THEMES.indexOf(chosen()) + 1) % THEMES.length]); } catch { return; }
-    paint();
-  };
+  page.theme = (theme) => { page.keep("theme", theme); paint(); };
+  page.actions.theme = () => page.theme(THEMES[(THEMES.indexOf(chosen()) + 1) % THEMES.length]);
   system.addEventListener("change", paint);
   page.settled.push(paint);
 
@@ -52,6 +52,11 @@
       if (server) return server[name](...values);
       await new Promise((done) => setTimeout(done, 50));
     }
+  };
+
+  // An address may be obeyed before gradio has drawn what it names.
+  page.there = async (selector) => {
+    while (!document.querySelector(selector)) await new Promise((done) => setTimeout(done, 50));
   };
 
   page.routes[""] = () => page.show("chat");

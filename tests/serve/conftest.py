@@ -15,6 +15,7 @@ import pytest
 import uvicorn
 
 from rag.errors import ModelError, QuestionError
+from rag.filters import Filter
 from rag.line import Line
 from rag.records import (
     Answer,
@@ -63,7 +64,14 @@ class FakeEngine:
     go_on: threading.Event = field(default_factory=threading.Event)
     """What "hold" waits for."""
 
-    def stream(self, question: str, *, history: Sequence[Turn] = ()) -> Iterator[Event]:
+    def stream(
+        self,
+        question: str,
+        *,
+        history: Sequence[Turn] = (),
+        where: Filter | None = None,
+        language: str = "",
+    ) -> Iterator[Event]:
         done = False
         try:
             yield Resolved(question)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from rag.errors import QuestionError
+from rag.filters import Filter
 from rag.line import Line
 from rag.records import (
     Answer,
@@ -98,6 +99,8 @@ class FakeEngine:
     library: FakeLibrary = field(default_factory=FakeLibrary)
     line: Line = field(default_factory=Line)
     asked: list[tuple[str, tuple[Turn, ...]]] = field(default_factory=list)
+    ways: list[tuple[Filter | None, str]] = field(default_factory=list)
+    """Of each question, the filter and the language it was asked with."""
     closed: list[str] = field(default_factory=list)
     running: int = 0
     most_running: int = 0
@@ -115,7 +118,15 @@ class FakeEngine:
         if stage in self.gates:
             assert self.gates[stage].wait(120), f"nobody released {stage!r}"
 
-    def stream(self, question: str, *, history: Sequence[Turn] = ()) -> Iterator[Event]:
+    def stream(
+        self,
+        question: str,
+        *,
+        history: Sequence[Turn] = (),
+        where: Filter | None = None,
+        language: str = "",
+    ) -> Iterator[Event]:
+        self.ways.append((where, language))
         with closing(self.line.place()) as place:
             yield from place.wait(len(question))
             yield from self._served(question, history)

@@ -386,7 +386,7 @@ def test_an_unusable_address_is_one_clear_line(engine: Any, host: str, port: int
 
 
 def test_ui_fetches_nothing_by_itself() -> None:
-    for name in ("style.css", *SCRIPTS):
+    for name in ("style.css", "frame.css", *SCRIPTS):
         text = (Path(__file__).parents[2] / "ui" / name).read_text(encoding="utf-8")
         assert "http" not in text
         assert "@import" not in text
