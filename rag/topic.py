@@ -60,8 +60,9 @@ class Topic:
         return {i for wording in self.wordings for i in wording.candidates}
 
     def holds(self, paper: Paper, passages: Sequence[Passage]) -> bool:
-        """Whether the paper belongs to it, more likely than not."""
-        return self.membership(paper, passages) > 0.5
+        """Whether the paper names it as it is worded, or belongs to it more likely than not."""
+        named = any(w.stands_in(p.text, terms(p.text)) for w in self.wordings for p in passages)
+        return named or self.membership(paper, passages) > 0.5
 
     def membership(self, paper: Paper, passages: Sequence[Passage]) -> float:
         """How likely the paper belongs to the topic, in [0, 1]."""
