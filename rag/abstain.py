@@ -24,7 +24,7 @@ from rag.resolve import points_back
 
 FEATURES = (
     "dense", "lexical", "evidence", "known", "best_sentence", "verified", "kept", "answered_terms", "words",
-    "figure_missing", "names_missing", "on_topic", "quotes",
+    "figure_missing", "names_missing", "on_topic", "quotes", "untold",
 )  # fmt: skip
 
 _GREETING = re.compile(
@@ -49,6 +49,15 @@ _VAGUE = frozenset(
 """Stems that name nothing of one paper rather than another."""
 
 
+_SET_UP = re.compile(
+    r"\b(?:learning rate|batch size|weight decay|dropout(?: rate)?|epochs?|optimi[sz]ers?|random seeds?|hyper-?parameters?|"
+    r"temperature|gpus?|tpus?|hours|days|parameters|authors?|affiliations?|universit(?:y|ies)|licen[sc]e|price|accuracy|miou|fid|"
+    r"bleu|rouge|psnr|ssim|perplexity|auroc|latency|wall-clock|memory|(?<=how many )(?:\w+ ){0,2}samples)\b",
+    re.IGNORECASE,
+)
+"""What papers tell of their experiments, and abstracts often leave out."""
+
+
 def is_greeting(question: str) -> bool:
     """Whether the whole message is small talk, which gets a greeting and no papers."""
     return bool(_GREETING.match(question))
@@ -69,7 +78,7 @@ def features(
     snapshot: Snapshot,
     embedder: Embedder,
 ) -> NDArray[np.float64]:
-    """One row in the order of FEATURES: (13,) float64. ``failed`` counts the claims that did not hold."""
+    """One row in the order of FEATURES: (14,) float64. ``failed`` counts the claims that did not hold."""
     wanted = {t: snapshot.words.idf(t) for t in set(terms(question))}
     total = sum(wanted.values()) or 1.0
     own = [c for c in checked if not c.quoted]
@@ -95,6 +104,7 @@ def features(
             len(asked_names - names(f": {sources}")) / (len(asked_names) or 1),
             float((vectors[1:] @ vectors[0]).max()) if checked else 0.0,
             float(not own),
+            float(any(set(terms(detail)) - held for detail in _SET_UP.findall(question))),
         ]
     )
 
