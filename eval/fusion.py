@@ -65,7 +65,7 @@ def absolute(scores: Array) -> Array:
 def stretched(scores: Array) -> Array:
     """Each leg stretched to [0, 1] over the candidates it scored (min-max)."""
     low, high = np.nanmin(scores, axis=1, keepdims=True), np.nanmax(scores, axis=1, keepdims=True)
-    return np.nan_to_num((scores - low) / np.maximum(high - low, 1e-9), nan=0.0)
+    return np.asarray(np.nan_to_num((scores - low) / np.maximum(high - low, 1e-9), nan=0.0))
 
 
 def reciprocal(scores: Array) -> Array:
@@ -130,7 +130,7 @@ def candidates(
             papers = tuple(sorted(legs.dense.keys() | legs.lexical.keys()))
             rows = [[leg.get(p, np.nan) for p in papers] for leg in (legs.dense, legs.lexical, legs.late)]
             gains = np.array([float(wanted.get(p, 0)) for p in papers])
-            ideal = _dcg(np.sort(np.array(list(wanted.values()), float))[::-1])
+            ideal = float(_dcg(np.sort(np.array(list(wanted.values()), float))[::-1]))
             held.append(Candidates(papers, np.array(rows), gains, ideal, len(wanted)))
     return held
 

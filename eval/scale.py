@@ -208,11 +208,11 @@ def _search(config: Config, source: Path, queries: int) -> Json:
     sample, batch = asked[:_SAMPLE], asked[_SAMPLE : 2 * _SAMPLE]
     times, processor, embedding = [], [], []
     for question in sample:
-        started = _now()
+        began = _now()
         embedder.questions([question])
-        embedding.append(1000 * float((_now() - started)[0]))
+        embedding.append(1000 * float((_now() - began)[0]))
         retriever.search(question)
-        taken = 1000 * (_now() - started)
+        taken = 1000 * (_now() - began)
         times.append(float(taken[0]))
         processor.append(float(taken[1]))
     started = time.perf_counter()
@@ -299,6 +299,9 @@ def print_scale(results: Json) -> str:
     def both(what: str) -> Callable[[Json], str]:
         return lambda r: f"{r[f'{what}_s']:.1f} ({r[f'{what}_cpu_s']:.1f})"
 
+    def percentiles(key: str) -> Callable[[Json], str]:
+        return lambda r: f"{r[key]['p50']:.0f} / {r[key]['p95']:.0f}"
+
     lines = [
         line("papers", lambda r: f"{r['papers']:,}"),
         line("read, s", both("read")),
@@ -310,10 +313,8 @@ def print_scale(results: Json) -> str:
         line("disk, MB", lambda r: f"{sum(r['disk_bytes'].values()) / 1e6:,.0f}"),
         line("peak memory indexing, MB", lambda r: f"{r['index_peak_bytes'] / 1e6:,.0f}"),
         line("open, s", lambda r: f"{r['open_s']:.2f}"),
-        *(
-            line(f"search p50 / p95, ms{of}", lambda r, key=key: f"{r[key]['p50']:.0f} / {r[key]['p95']:.0f}")
-            for key, of in (("search_ms", ""), ("search_cpu_ms", " of processors"))
-        ),
+        line("search p50 / p95, ms", percentiles("search_ms")),
+        line("search p50 / p95, ms of processors", percentiles("search_cpu_ms")),
         line("searches a second, batch", lambda r: f"{r['batch_searches_per_s']:.0f}"),
         line("ANN recall@10", lambda r: f"{r['ann_recall_at_10']:.3f}"),
         line("memory searching, MB", lambda r: " → ".join(f"{m['bytes'] / 1e6:,.0f}" for m in r["memory"])),
