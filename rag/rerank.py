@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rag.errors import ModelError
 
 DEPTH = 30
-"""Papers that are read with the question: at 25 to 150 ms each on two cores, what a reader waits for."""
+"""Papers that are read with the question."""
 _BATCH = 16
 
 
