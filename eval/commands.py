@@ -98,6 +98,19 @@ def add_commands(parser: argparse.ArgumentParser, *, serve_review: Callable[...,
     gate.add_argument("--renew", action="store_true", help="make what is measured now the baseline")
     with_json(gate)
 
+    encoders = command("encoders", _encoders, "rank embedding models for a library, without labels")
+    encoders.add_argument("names", metavar="ENCODER", nargs="*", help="as the setting 'embedder' (default: those here)")
+    encoders.add_argument("--questions", metavar="FILE", type=Path, help="hold it against these questions' labels")
+    encoders.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library to use")
+    encoders.add_argument("--out", metavar="FILE.json", type=Path, help="write everything measured, as JSON")
+    with_json(encoders)
+
+    fusion = command("fusion", _fusion, "compare ways to fuse the retriever's legs, by nested cross-validation")
+    fusion.add_argument("beir", metavar="FOLDER", type=Path, help="a collection in BEIR's form, or Cranfield's")
+    fusion.add_argument("--qrels", metavar="SPLIT", default="train", help="judgements of it (default: train)")
+    fusion.add_argument("--out", metavar="FILE.json", type=Path, help="write everything measured, as JSON")
+    with_json(fusion)
+
     make = command("make", _make, "write questions about a library with the language model, and drop the bad ones")
     make.add_argument("--library", metavar="NAME", default=argparse.SUPPRESS, help="the library to use")
     make.add_argument("--out", metavar="FILE.jsonl", type=Path, help="where to (default: questions-LIBRARY.jsonl)")
@@ -139,7 +152,7 @@ def add_commands(parser: argparse.ArgumentParser, *, serve_review: Callable[...,
     with_json(report)
 
     fit = command("fit", _fit, "fit a model that ships with Citewell on the tuning questions, and put it in place")
-    fit.add_argument("model", choices=["evidence", "confidence", "stance"], help="which one")
+    fit.add_argument("model", choices=["evidence", "confidence", "stance", "topics"], help="which one")
     fit.add_argument("--scifact", metavar="FOLDER", type=Path, help="for stance: SciFact's corpus and claims")
     with_questions(fit)
 
@@ -409,6 +422,36 @@ def _gate(args: argparse.Namespace, config: Config) -> int:
     return 0
 
 
+def _fusion(args: argparse.Namespace, config: Config) -> int:
+    from eval.fusion import measure_fusion, print_fusion
+    from eval.results import write_json
+
+    results = measure_fusion(config, args.beir, split=args.qrels)
+    if args.out:
+        write_json(args.out, results)
+    _print(args, results, print_fusion)
+    return 0
+
+
+def _encoders(args: argparse.Namespace, config: Config) -> int:
+    from eval.encoders import measure_encoders, print_encoders
+    from eval.results import write_json
+
+    results = measure_encoders(config, args.names or _encoders_here(config), args.questions)
+    if args.out:
+        write_json(args.out, results)
+    _print(args, results, print_encoders)
+    return 0
+
+
+def _encoders_here(config: Config) -> list[str]:
+    """The embedding models of the registry that need no download."""
+    from rag.models import list_models
+
+    here = [s.name for s in list_models(config.cache) if s.kind == "embedding" and s.present]
+    return here or [config.embedder]
+
+
 def _guarantee(args: argparse.Namespace, config: Config) -> int:
     from eval.answers import read_answers
     from eval.calibrate import measure_guarantee, print_guarantee
@@ -500,6 +543,16 @@ def _fit(args: argparse.Namespace, config: Config) -> int:
             CitewellRetriever(open_library(config)), [(q.question, q.papers, q.evidence) for q in asked]
         )
         target = args.out or root / "evidence.json"
+    elif args.model == "topics":
+        from eval.fit import fit_topics
+        from rag.build import open_library
+
+        # few ask for a topic, so both parts that are not the test are used
+        parts = ("tune", "calibrate") if args.split == "all" else (args.split,)
+        chosen = [q for part in parts for q in select(load_questions(path), split=part)]
+        wanted = [q for q in chosen if q.kind in ("whole-library", "unanswerable")]
+        text = fit_topics(open_library(config), [(q.english or q.question, q.papers) for q in wanted])
+        target, split = args.out or root / "topic.json", " and ".join(parts)
     else:
         from eval.answers import measure_answers
 

@@ -18,7 +18,7 @@ from eval.retrieval import COLLECTION_MEASURES, answerable_alone, by_kind, measu
 from eval.statistics import Interval, compare_pairs, interval
 from eval.systems import collection_folder, collection_library, papers_folder
 from eval.tables import percent, table
-from rag.build import load_embedder, open_library
+from rag.build import load_embedder, load_reranker, open_library
 from rag.config import Config
 from rag.errors import CitewellError
 
@@ -68,7 +68,8 @@ def over_collection(config: Config, folder: Path, *, split: str) -> tuple[Task, 
     """A BEIR folder, or Cranfield's."""
     collection = load_collection(folder, split=split)
     model = load_embedder(config)
-    library = collection_library(collection_folder(config.cache, collection, model), collection, model)
+    place = collection_folder(config.cache, collection, model)
+    library = collection_library(place, collection, model, load_reranker(config))
     task = Task(
         {
             "collection": {"name": collection.name, "split": split, "documents": len(collection.documents)},

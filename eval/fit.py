@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from eval.results import Json
-from rag import abstain, evidence, stance
+from rag import abstain, evidence, stance, topic
 from rag.evidence import EvidencePicker
 from rag.lexical import terms
+from rag.library import Library
 from rag.retrieve import CitewellRetriever
-from rag.verify import Passage
+from rag.survey import survey_of
+from rag.verify import Passage, passages_of
 
 Array = NDArray[np.float64]
 
@@ -120,6 +122,33 @@ def fit_confidence(records: Sequence[Json], *, cost: float = 0.5) -> str:
         bias=[round(offset, 4)],
         threshold=[round(float(threshold), 4)],
         hopeless=current["hopeless"],
+    )
+
+
+def fit_topics(library: Library, asked: Sequence[tuple[str, Sequence[str]]]) -> str:
+    """The weights of ``rag.topic``, as JSON, from questions about the whole library, each with the ids of the papers that
+    answer it. Questions that ask for more or less than a topic are passed over."""
+    snapshot, papers = library.snapshot(), library.papers()
+    passages = {p.paper_id: passages_of(p) for p in papers}
+    rows: list[Array] = []
+    truth: list[Array] = []
+    for question, wanted in asked:
+        survey = survey_of(question)
+        if survey is None or not survey.topics or survey.statements or survey.files or survey.all_topics:
+            continue
+        wordings = [w for t in survey.topics for w in topic.Topic.of(t, papers, library, snapshot, None).wordings]
+        rows.append(np.array([[w.features(p, passages[p.paper_id]) for w in wordings] for p in papers]))
+        truth.append(np.array([float(p.paper_id in wanted) for p in papers]))
+    stacked = np.concatenate([r.reshape(-1, len(topic.FEATURES)) for r in rows])
+    mean, scale = stacked.mean(axis=0), stacked.std(axis=0) + 1e-9
+    # of a topic's wordings, and of several topics, the one that fits a paper best is the one it counts by
+    best = [((r - mean) / scale)[np.arange(len(r)), ((r - mean) / scale).sum(axis=2).argmax(axis=1)] for r in rows]
+    weights, bias = logistic(np.concatenate(best), np.concatenate(truth), penalty=5.0)
+    raw = weights / scale
+    return _model_json(
+        features=list(topic.FEATURES),
+        weights=raw.round(4),
+        bias=[round(bias - float(raw @ mean), 4)],
     )
 
 

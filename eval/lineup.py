@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,19 +33,24 @@ if TYPE_CHECKING:
 Run = dict[str, dict[str, float]]
 RETRIEVERS: Mapping[str, Callable[..., Run]] = {
     "fused": systems.citewell,
+    "graph": partial(systems.citewell, graph=True),
     "bm25": systems.words_alone,
     "dense": systems.vectors_alone,
 }
-"""Citewell's own retriever, and its two legs by themselves."""
+"""Citewell's own retriever, the same over the graph of passages, and its two legs by themselves."""
 _KINDS: dict[str, tuple[type, ...]] = {
     "retriever": (str,),
     "embedder": (str,),
+    "reranker": (str,),
     "class": (str,),
     "args": (dict,),
     "run": (str,),
     "k": (int,),
 }
-_OF_ANOTHER_KIND = {"class": {"retriever", "embedder", "run"}, "run": {"retriever", "embedder", "args"}}
+_OF_ANOTHER_KIND = {
+    "class": {"retriever", "embedder", "reranker", "run"},
+    "run": {"retriever", "embedder", "reranker", "args"},
+}
 _NAME = re.compile(r"[\w.+-]{1,40}")
 
 
@@ -55,6 +61,8 @@ class System:
     name: str
     retriever: str = "fused"
     embedder: str = ""
+    """As the setting of that name; empty: the one in force."""
+    reranker: str = ""
     """As the setting of that name; empty: the one in force."""
     factory: str = ""
     """Where a BaseRetriever is made: ``package.module:name``."""
@@ -68,27 +76,33 @@ class System:
             return {"run": self.run.name, "k": self.k}
         if self.factory:
             return {"class": self.factory, "args": dict(self.args), "k": self.k}
-        return {"retriever": self.retriever, **({"embedder": self.embedder} if self.embedder else {}), "k": self.k}
+        named = {name: value for name in ("embedder", "reranker") if (value := getattr(self, name))}
+        return {"retriever": self.retriever, **named, "k": self.k}
 
 
 class Field:
-    """What systems compete over: the same papers, as a library for each embedding model that one of them asks for."""
+    """What systems compete over: the same papers, as a library for each choice of models that one of them makes."""
 
     def __init__(self, config: Config, library: Library, place: Callable[[Embedder], Path]) -> None:
         """``library`` is for the embedding model in force; ``place`` says where a library for another is kept."""
         self.papers: list[Paper] = library.papers()
         self._config = config
         self._place = place
-        self._libraries = {"": library, config.embedder: library}
+        self._libraries = {(config.embedder, config.reranker): library}
 
-    def library(self, embedder: str) -> Library:
-        """The papers indexed with the embedding model of that name; made when it is first asked for."""
-        if embedder not in self._libraries:
-            from rag.build import load_embedder
+    def library(self, embedder: str, reranker: str) -> Library:
+        """The papers indexed with the embedding model of that name and searched with that cross-encoder (empty: those in
+        force); made when it is first asked for."""
+        chosen = (embedder or self._config.embedder, reranker or self._config.reranker)
+        if chosen not in self._libraries:
+            from rag.build import load_embedder, load_reranker
 
-            model = load_embedder(replace(self._config, embedder=embedder))
-            self._libraries[embedder] = systems.paper_library(self._place(model), self.papers, model)
-        return self._libraries[embedder]
+            config = replace(self._config, embedder=chosen[0], reranker=chosen[1])
+            model = load_embedder(config)
+            self._libraries[chosen] = systems.paper_library(
+                self._place(model), self.papers, model, load_reranker(config)
+            )
+        return self._libraries[chosen]
 
     def close(self) -> None:
         for library in {id(held): held for held in self._libraries.values()}.values():
@@ -117,7 +131,7 @@ def find(system: System, papers: Field | None, queries: Mapping[str, str], *, be
     if system.factory:
         with _path(beside):
             return _asked(system, _made(system, papers.papers), {p.paper_id for p in papers.papers}, queries)
-    return RETRIEVERS[system.retriever](papers.library(system.embedder), queries, k=system.k)
+    return RETRIEVERS[system.retriever](papers.library(system.embedder, system.reranker), queries, k=system.k)
 
 
 def _system(path: Path, name: str, table: Any) -> System:
@@ -140,6 +154,7 @@ def _system(path: Path, name: str, table: Any) -> System:
         name=name,
         retriever=table.get("retriever", "fused"),
         embedder=table.get("embedder", ""),
+        reranker=table.get("reranker", ""),
         factory=table.get("class", ""),
         args=table.get("args", {}),
         run=path.parent / table["run"] if "run" in table else None,

@@ -10,11 +10,13 @@ import json
 import os
 import sys
 import time
+from collections.abc import Sequence
+from typing import Any
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network for prices
 
 
-def settings_of(job):
+def settings_of(job: dict[str, Any]) -> Any:
     """PaperQA2's defaults, but for the language model and for what would look papers up on the network."""
     from paperqa import Settings
 
@@ -27,23 +29,23 @@ def settings_of(job):
     return settings
 
 
-def embedding_of(job):
+def embedding_of(job: dict[str, Any]) -> Any:
     """The vectors that Citewell's embedder made, by text."""
     from paperqa import EmbeddingModel
 
     vectors = {p["text"]: p["vector"] for p in job["papers"]}
     vectors[job["question"]["text"]] = job["question"]["vector"]
 
-    class Given(EmbeddingModel):
+    class Given(EmbeddingModel):  # type: ignore[misc]
         name: str = "given"
 
-        async def embed_documents(self, texts):
+        async def embed_documents(self, texts: Sequence[str]) -> list[Any]:
             return [vectors[text] for text in texts]
 
     return Given()
 
 
-async def ask(job):
+async def ask(job: dict[str, Any]) -> dict[str, Any]:
     from paperqa import Doc, Docs, Text
 
     settings, embedding = settings_of(job), embedding_of(job)
@@ -61,7 +63,7 @@ async def ask(job):
     }
 
 
-def main():
+def main() -> None:
     job = json.loads(sys.stdin.read())
     said, sys.stdout = sys.stdout, sys.stderr  # whatever its libraries print is no answer
     try:

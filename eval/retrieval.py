@@ -12,7 +12,7 @@ from eval.questions import KINDS, Question, cluster_of, fingerprint, load_questi
 from eval.results import Json, made_with
 from eval.statistics import Interval, compare, interval
 from eval.tables import percent, table
-from rag.build import load_embedder, load_llm, open_library
+from rag.build import load_embedder, load_llm, load_reranker, open_library
 from rag.config import Config
 from rag.errors import CitewellError
 
@@ -127,7 +127,7 @@ def measure_collection(
     collection = load_collection(folder, split=split)
     model = embedder or load_embedder(config)
     place = systems.collection_folder(config.cache, collection, model)
-    library = systems.collection_library(place, collection, model)
+    library = systems.collection_library(place, collection, model, load_reranker(config))
     queries = collection.judged()
     vectors = systems.document_vectors(model, collection.documents, place)
     runs = {

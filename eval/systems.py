@@ -21,6 +21,7 @@ from rag.late import TokenStore
 from rag.lexical import LexicalIndex, terms
 from rag.library import Library
 from rag.records import Paper, Source
+from rag.rerank import Reranker
 from rag.retrieve import CitewellRetriever
 from rag.store import VectorStore
 from rag.sync import CATALOGUE, VECTORS, tokens_of
@@ -50,9 +51,11 @@ def dense(embedder: Embedder, vectors: Vectors, documents: Sequence[Document], q
     return run
 
 
-def citewell(library: Library, queries: Mapping[str, str], *, k: int = DEPTH, batch: int = 100) -> Run:
-    """The retriever as it answers questions."""
-    retriever = CitewellRetriever(library)
+def citewell(
+    library: Library, queries: Mapping[str, str], *, k: int = DEPTH, batch: int = 100, graph: bool = False
+) -> Run:
+    """The retriever as it answers questions, or with ``graph`` spreading over the graph of passages too."""
+    retriever = CitewellRetriever(library, graph=graph)
     ids = list(queries)
     run: Run = {}
     for at in range(0, len(ids), batch):
@@ -117,13 +120,17 @@ def papers_folder(cache: Path, name: str, papers: Sequence[Paper], embedder: Emb
     return _folder(cache, name, [(p.paper_id, p.title, p.abstract) for p in papers], embedder)
 
 
-def collection_library(folder: Path, collection: Collection, embedder: Embedder) -> Library:
+def collection_library(
+    folder: Path, collection: Collection, embedder: Embedder, reranker: Reranker | None = None
+) -> Library:
     """A library that holds each document as one paper under the document's id."""
     papers = [_paper(d, row) for row, d in enumerate(collection.documents, 1) if d.title or d.text.strip()]
-    return paper_library(folder, papers, embedder)
+    return paper_library(folder, papers, embedder, reranker)
 
 
-def paper_library(folder: Path, papers: Sequence[Paper], embedder: Embedder) -> Library:
+def paper_library(
+    folder: Path, papers: Sequence[Paper], embedder: Embedder, reranker: Reranker | None = None
+) -> Library:
     """A library of ``papers``, embedded and indexed as Citewell does.
 
     Readers and duplicates are left out: a benchmark's documents must stay apart, whatever they share. Made once;
@@ -134,7 +141,7 @@ def paper_library(folder: Path, papers: Sequence[Paper], embedder: Embedder) -> 
     if "lexical" not in catalogue.meta():
         _build(folder, catalogue, papers, embedder)
     catalogue.close()
-    return Library(folder, embedder)
+    return Library(folder, embedder, reranker)
 
 
 def _folder(cache: Path, name: str, texts: Iterable[tuple[str, str, str]], embedder: Embedder) -> Path:

@@ -18,6 +18,7 @@ from llama_index.core.schema import QueryBundle
 
 from rag import abstain
 from rag.cite import Checked, check_claims, cited, complete, split_claims, whole, without_markers, written
+from rag.count import Counted, count
 from rag.errors import CitewellError, ModelError
 from rag.evidence import EvidencePicker
 from rag.filters import Filter
@@ -31,7 +32,7 @@ from rag.prompt import answer_prompt, from_english_prompt
 from rag.records import Answer, Event, Evidence, Finished, Found, Hit, Resolved, Token, Turn
 from rag.resolve import Question, needs_model, resolve
 from rag.retrieve import CitewellRetriever, check_question, node_of
-from rag.survey import Counted, count, survey_of
+from rag.survey import survey_of
 from rag.verify import Passage, Verifier, passages_of
 
 _CARRIED = 0.1
@@ -298,7 +299,15 @@ class _Run:
         )
         needed = [hits[0].paper, second.paper] if second is not None else []
         own, shown = (
-            complete(claims, len(failed), question.resolved, evidence, needed, self._snapshot.words.idf)
+            complete(
+                claims,
+                len(failed),
+                question.resolved,
+                evidence,
+                needed,
+                self._snapshot.words.idf,
+                at_most=3 if self._picker.other_words(hits) else 2,
+            )
             for claims in (kept, whole(kept, question.resolved))
         )
         return own, shown, len(failed)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rag.library import Library, Snapshot
     from rag.line import Line
     from rag.records import Paper
+    from rag.rerank import Reranker
     from rag.sync import Progress, Report
 
 
@@ -42,6 +43,15 @@ def load_embedder(config: Config) -> Embedder:
     from rag.embed import Embedder
 
     return Embedder.load(models.resolve(config.embedder, cache=config.cache))
+
+
+def load_reranker(config: Config) -> Reranker | None:
+    """The cross-encoder that ``config`` names, fetched when missing; None where it names none."""
+    if not config.reranker:
+        return None
+    from rag.rerank import Reranker
+
+    return Reranker.load(models.resolve(config.reranker, cache=config.cache))
 
 
 def load_llm(config: Config) -> LLM:
@@ -126,7 +136,7 @@ def open_library(config: Config, embedder: Embedder | None = None) -> Library:
     from rag.sync import require_index
 
     require_index(library_folder(config))
-    return Library(library_folder(config), embedder or load_embedder(config))
+    return Library(library_folder(config), embedder or load_embedder(config), load_reranker(config))
 
 
 def open_catalogue(config: Config) -> Catalogue:
@@ -177,6 +187,7 @@ def setup_of(config: Config, index: str, paper_ids: Sequence[str]) -> Setup:
         "embedding model or the form of the index": index,
         "language model": llm_name(config),
         "settings 'context', 'evidence_tokens' or 'papers'": f"{config.context} {config.evidence_tokens} {config.papers}",
+        "setting 'reranker'": config.reranker,
         "code of Citewell": code_print(),
     }
     return Setup(parts=parts, papers=len(paper_ids), sketch=sketch(paper_ids))

@@ -7,19 +7,19 @@ are written before it and cleaned up after it.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rag.errors import IndexStateError
 from rag.filters import Fields, Filter, families, folded
-from rag.records import Chunk, Paper, Skipped, Source, SourceRecord, Split
+from rag.records import Chunk, Paper, Printed, Skipped, Source, SourceRecord, Split
 
 _SCHEMA = (
     """
@@ -60,6 +60,8 @@ SORTS = {
 }
 """What papers can be listed by, and by what SQL."""
 _BLOCK = 500
+_PAGE = 1 << 14
+"""Bytes of a page, which several abstracts fit: of SQLite's 4,096 each takes one more of its own, and a search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,7 @@ class Catalogue:
         self._lock = threading.RLock()
         try:
             self._db = sqlite3.connect(path, check_same_thread=False, timeout=30, isolation_level=None)
+            self._db.execute(f"PRAGMA page_size={_PAGE}")  # of a new file
             self._db.execute("PRAGMA journal_mode=WAL")
             version = self._db.execute("PRAGMA user_version").fetchone()[0]
             if version < len(_SCHEMA):
@@ -155,33 +158,40 @@ class Catalogue:
             for table in ("files", "records", "prints"):
                 self._db.execute(f"DELETE FROM {table} WHERE path = ?", (path,))
 
-    def records(self, path: str) -> list[SourceRecord | Skipped]:
-        """What was read from the file ``path``, in its order."""
-        return [record for _, record in self.printed(path)]
-
-    def printed(self, path: str) -> list[tuple[str, SourceRecord | Skipped]]:
-        """As ``records``, each with the print it was written with; empty where there was none."""
+    def records(self, path: str) -> list[Printed | Skipped]:
+        """What was read from the file ``path``, in its order; a record of an old catalogue has no print."""
         rows = self._all(
-            "SELECT r.skipped, coalesce(p.print, ''), r.body FROM records r LEFT JOIN prints p USING (path, ordinal) "
-            "WHERE path = ? ORDER BY ordinal",
+            "SELECT ordinal, print, place, skipped, CASE WHEN skipped OR print IS NULL THEN body END "
+            "FROM records LEFT JOIN prints USING (path, ordinal) WHERE path = ? ORDER BY ordinal",
             (path,),
         )
-        return [(content, _skipped(body) if skipped else _record(body)) for skipped, content, body in rows]
+        found: list[Printed | Skipped] = []
+        for ordinal, content, place, skipped, body in rows:
+            if skipped:
+                found.append(_skipped(body))
+            elif content is None:
+                found.append(Printed.of("", _record(body)))
+            else:
+                file, _, row = place.rpartition("#")
+                found.append(Printed(content, Source(file, int(row)), partial(self._record, path, ordinal)))
+        return found
 
-    def write_records(self, path: str, records: Iterable[SourceRecord | Skipped], prints: Iterable[str] = ()) -> None:
-        """Makes ``records`` what was read from ``path``; of records that have ``prints``, those that stand as they
-        were are not written again."""
+    def _record(self, path: str, ordinal: int) -> SourceRecord:
+        return _record(self._all("SELECT body FROM records WHERE path = ? AND ordinal = ?", (path, ordinal))[0][0])
+
+    def write_records(self, path: str, records: Iterable[Printed | Skipped]) -> None:
+        """Makes ``records`` what was read from ``path``; those that stand as they were are not written again."""
         with self._lock:
             rows = self._all("SELECT ordinal, print, place FROM prints WHERE path = ?", (path,))
             held = {number: (content, place) for number, content, place in rows}
             number = -1
-            for number, (record, content) in enumerate(itertools.zip_longest(records, prints, fillvalue="")):
-                printed = (content, str(record.source)) if isinstance(record, SourceRecord) and content else None
+            for number, one in enumerate(records):
+                printed = (one.print, str(one.source)) if isinstance(one, Printed) else None
                 if printed and held.get(number) == printed:
                     continue
+                body = _dump(one.record if isinstance(one, Printed) else one)
                 self._db.execute(
-                    "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)",
-                    (path, number, isinstance(record, Skipped), _dump(record)),  # type: ignore[arg-type]
+                    "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?)", (path, number, printed is None, body)
                 )
                 self._db.execute("DELETE FROM prints WHERE path = ? AND ordinal = ?", (path, number))
                 if printed:

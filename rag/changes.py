@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from rag.catalogue import Catalogue, body_of, body_print
 from rag.dedupe import Deduped, Memory, Works, memory_print, works
-from rag.records import Paper, SourceRecord, Split
+from rag.records import Paper, Printed, Split
 from rag.splits import apart, audit
 
 
@@ -23,6 +23,9 @@ class Changes:
     fresh: list[Paper]
     altered: list[Paper]
     """Of an id the catalogue has, with another body."""
+    reworded: list[Paper]
+    """Of those, the ones with another title or abstract, which are embedded and found by their words anew; the others
+    have only moved, or are said to be by others, or elsewhere."""
     gone: Collection[str]
     added: int
     changed: int
@@ -51,10 +54,8 @@ class Changes:
         catalogue.write_meta({"memory": memory_print()})
 
 
-def changes(
-    catalogue: Catalogue, records: Sequence[tuple[str, SourceRecord]], splits: list[Split], *, rebuild: bool = False
-) -> Changes:
-    """The changes that make the papers of ``catalogue`` those of ``records``, each with its print.
+def changes(catalogue: Catalogue, records: Sequence[Printed], splits: list[Split], *, rebuild: bool = False) -> Changes:
+    """The changes that make the papers of ``catalogue`` those of ``records``.
 
     The result is that of deciding anew for all; with ``rebuild`` that is done, and all papers are made again.
     """
@@ -70,12 +71,14 @@ def changes(
     gone = old.keys() - found.made.keys()
     fresh = [p for i, p in new.items() if i not in old]
     altered = [p for i, p in new.items() if i in old and old[i][1] != made[i][1]]
+    before = {p.paper_id: p for p in catalogue.papers([p.paper_id for p in altered])}
     added, changed, removed = _pair_up(fresh, catalogue.papers(sorted(gone)))
     return Changes(
         papers=new,
         rest=[i for i in found.made if i not in new],
         fresh=fresh,
         altered=altered,
+        reworded=[p for p in altered if _wording(p) != _wording(before[p.paper_id])],
         gone=gone,
         added=added,
         changed=changed + len(altered),
@@ -85,7 +88,7 @@ def changes(
         _made=made,
         _merges=[*_audit(unique), *_decisions(splits, found, unique)],
         _memory=memory,
-        _prints={content for content, _ in records},
+        _prints={one.print for one in records},
     )
 
 
@@ -115,6 +118,10 @@ def _pair_up(fresh: Sequence[Paper], gone: Sequence[Paper]) -> tuple[int, int, i
         if candidates:
             used.add(min(candidates))
     return len(fresh) - len(used), len(used), len(gone) - len(used)
+
+
+def _wording(paper: Paper) -> tuple[str, str]:
+    return paper.title, paper.abstract
 
 
 def _marks(paper: Paper) -> list[object]:

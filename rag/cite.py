@@ -178,7 +178,7 @@ def complete(
 
     Where nothing of the model's own is left, the best sentences of the best paper are quoted. Else a sentence is quoted
     where it holds words of the question that the answer left out; where it is the likeliest
-    evidence and nothing of the answer rests on it; where it is one of the best two of a paper that the question needs
+    evidence and nothing of the answer rests on it; where it is one of the best three of a paper that the question needs
     (``needed``) and nothing of the answer rests on it; and where a source announces what it then lists ("two modules").
     """
     answer = list(kept)
@@ -197,7 +197,7 @@ def complete(
         return any(_overlaps(item, p) for c in answer for p in c.judgement.support)
 
     for paper in needed:  # a small model drops half of what it is asked to compare
-        best = [e for e in ranked if e.paper_id == paper.paper_id][:2]
+        best = [e for e in ranked if e.paper_id == paper.paper_id][:3]
         answer += [quote_of(_passage(e)) for e in best if not uses(e)]
     for item in ranked:
         if not room():

@@ -20,8 +20,11 @@ from rag.errors import AccountError, CitewellError, QuestionError, SourceError
 if TYPE_CHECKING:
     from rag.filters import Filter
     from rag.records import Answer, Hit, Source, Turn
+    from rag.retrieve import CitewellRetriever
 
 Json = dict[str, Any]
+_TOGETHER = 64
+"""Questions of a batch that are searched for at a time."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -239,15 +242,17 @@ def _search(args: argparse.Namespace, config: Config) -> int:
     where = _filter(args)
     retriever = CitewellRetriever(open_library(config), k=args.k, where=where)
 
-    def search(question: str) -> list[Hit]:
-        hits = retriever.search(question)
-        if where and not hits:
+    def fitting(found: list[Hit] | CitewellError) -> list[Hit]:
+        if isinstance(found, CitewellError):
+            raise found
+        if where and not found:
             raise where.nothing_fits()
-        return hits
+        return found
 
     if args.batch:
-        return _each(items, lambda item: search_json(item["question"], search(item["question"])))
-    hits = search(items[0]["question"])
+        answers = _together(retriever, [item["question"] for item in items])
+        return _each(items, lambda item: search_json(item["question"], fitting(next(answers))))
+    hits = fitting(retriever.search(items[0]["question"]))
     if args.json:
         _print_json(search_json(args.question, hits))
         return 0
@@ -255,6 +260,23 @@ def _search(args: argparse.Namespace, config: Config) -> int:
         print(f"{hit.rank:3}. {hit.score:.3f}  {hit.paper.label}  ({_places(hit.paper.sources)}, {hit.paper.paper_id})")
         print(f"     {' '.join(hit.paper.abstract.split())[:160]}…")
     return 0
+
+
+def _together(retriever: CitewellRetriever, questions: list[str]) -> Iterator[list[Hit] | CitewellError]:
+    """What is found for each question, looked up many at a time; the error of one that cannot be asked."""
+    from rag.retrieve import check_question
+
+    for at in range(0, len(questions), _TOGETHER):
+        part = questions[at : at + _TOGETHER]
+        faults: dict[int, CitewellError] = {}
+        for i, question in enumerate(part):
+            try:
+                check_question(question)
+            except CitewellError as error:
+                faults[i] = error
+        found = iter(retriever.search_many([q for i, q in enumerate(part) if i not in faults]))
+        for i in range(len(part)):
+            yield faults[i] if i in faults else next(found)
 
 
 def _ask(args: argparse.Namespace, config: Config) -> int:
@@ -293,6 +315,8 @@ def _print_answer(answer: Answer) -> None:
         print("\nNearest papers:")
         for hit in answer.nearest:
             print(f"  {hit.paper.label} ({_places(hit.paper.sources)})")
+    if answer.guarantee:
+        print(f"\n{answer.guarantee}", file=sys.stderr)
 
 
 def _check(args: argparse.Namespace, config: Config) -> int:

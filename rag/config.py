@@ -38,6 +38,8 @@ class Config:
     library: str = "default"
     embedder: str = "all-MiniLM-L6-v2"
     """A name of the model registry, "fast" (see ``rag.distill``), a local folder, or ``hf:REPO``."""
+    reranker: str = ""
+    """A cross-encoder that looks again at what was found: a local folder, or ``hf:REPO``; none by default."""
     llm: str = "Qwen2.5-Coder-1.5B-Instruct"
     """A name of the model registry, a .gguf file, or ``hf:REPO/FILE.gguf``; not used when llm_url is set."""
     llm_url: str = ""

@@ -71,6 +71,7 @@ def answer_json(answer: Answer) -> Json:
         "nearest": [hit_json(h) for h in answer.nearest],
         "confidence": round(answer.confidence, 4),
         "reason": answer.reason,
+        "guarantee": answer.guarantee,
         "timings_ms": answer.timings_ms,
         "llm": answer.llm,
         "index": answer.index,

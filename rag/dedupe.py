@@ -14,9 +14,9 @@ from rag.facets import Facets, facets
 from rag.fold import fold
 from rag.label import label
 from rag.names import name
-from rag.records import Paper, Source, SourceRecord
+from rag.records import Paper, Printed, Source, SourceRecord
 from rag.shingles import shingle
-from rag.traits import Traits, worth_judging
+from rag.traits import Traits, joined, worth_judging
 from rag.works import Judgement, judge
 
 
@@ -59,18 +59,19 @@ class _Edition:
     """All records with one title and abstract, after folding."""
 
     record_id: str
-    records: tuple[SourceRecord, ...]
+    records: tuple[Printed, ...]
     print: str
     """Equal for equal records, wherever they stand."""
-    traits: Traits
+    traits: bytes
     fresh: Facets | None
 
     @cached_property
     def facets(self) -> Facets:
         if self.fresh is not None:
             return self.fresh
-        abstract = fold(self.records[0].abstract)
-        return facets(self.records, abstract, next(shingle([abstract])))
+        records = [one.record for one in self.records]
+        abstract = fold(records[0].abstract)
+        return facets(records, abstract, next(shingle([abstract])))
 
 
 @dataclass(slots=True)
@@ -112,19 +113,19 @@ def dedupe(records: Iterable[SourceRecord], *, apart: frozenset[frozenset[str]] 
 
     ``apart`` holds pairs of record, copy or paper ids that are never merged, as a user decided.
     """
-    found = works(((record_print(record), record) for record in records), apart=apart)
+    found = works(map(printed, records), apart=apart)
     return found.deduped(found.made)
 
 
 def works(
-    printed: Iterable[tuple[str, SourceRecord]],
+    records: Iterable[Printed],
     *,
     apart: frozenset[frozenset[str]] = frozenset(),
     memory: Memory | None = None,
 ) -> Works:
-    """As ``dedupe``, of records with their prints, but nothing is made of the records of a work until it is asked for."""
+    """As ``dedupe``, but records that ``memory`` knows are not looked at until something is made of their work."""
     memory = memory or Memory()
-    editions = _editions(list(printed), frozenset(itertools.chain.from_iterable(apart)), memory)
+    editions = _editions(list(records), frozenset(itertools.chain.from_iterable(apart)), memory)
     edges, foreign = _judged(editions, memory)
     clusters = _Clusters(editions, apart)
     for (left, right), _ in sorted(edges.items(), key=lambda edge: (-edge[1].strength, edge[0])):
@@ -181,7 +182,7 @@ class Works:
             records=len(self._groups) + len(duplicates),
         )
 
-    def _merged(self, paper_id: str) -> tuple[Paper, list[tuple[_Edition, SourceRecord]]]:
+    def _merged(self, paper_id: str) -> tuple[Paper, list[tuple[_Edition, Printed]]]:
         return _merged([self._editions[index] for index in self._groups[paper_id]])
 
     def _flags(self) -> tuple[Flag, ...]:
@@ -195,45 +196,46 @@ class Works:
         return tuple(flag for _, flag in sorted(flags.items()))
 
 
-def _editions(printed: Sequence[tuple[str, SourceRecord]], decided: frozenset[str], memory: Memory) -> list[_Edition]:
+def _editions(records: Sequence[Printed], decided: frozenset[str], memory: Memory) -> list[_Edition]:
     """The records by their words, in the order of their ids, so that nothing after depends on the input's order.
 
     Copies whose ids are in ``decided`` are editions of their own.
     """
-    fresh = _learn(printed, memory)
-    grouped: dict[str, list[tuple[str, SourceRecord]]] = defaultdict(list)
-    for content, record in printed:
-        grouped[(memory.learnt.get(content) or memory.records[content])[0]].append((content, record))
+    fresh = _learn(records, memory)
+    known = {**memory.records, **memory.learnt} if memory.learnt else memory.records
+    grouped: dict[str, list[Printed]] = defaultdict(list)
+    for one in records:
+        grouped[known[one.print][0]].append(one)
     for identity in decided & grouped.keys():
-        contents = {id(record): content for content, record in grouped[identity]}
-        for record, copy in copy_ids(record for _, record in grouped[identity]):
+        holders = {id(one.record): one for one in grouped[identity]}
+        for record, copy in copy_ids(one.record for one in grouped[identity]):
             if copy in decided:
-                grouped[identity].remove((contents[id(record)], record))
-                grouped[copy].append((contents[id(record)], record))
+                grouped[identity].remove(holders[id(record)])
+                grouped[copy].append(holders[id(record)])
         if not grouped[identity]:
             del grouped[identity]
     editions = []
     for identity in sorted(grouped):
         group = grouped[identity]
         if len(group) > 1:
-            group = sorted(group, key=lambda item: _rank(item[1]))
-        prints = [content for content, _ in group]
-        bodies = [(memory.learnt.get(content) or memory.records[content])[1] for content in dict.fromkeys(prints)]
+            group = sorted(group, key=lambda one: _rank(one.record))
+        prints = [one.print for one in group]
+        bodies = [known[content][1] for content in dict.fromkeys(prints)]
         editions.append(
             _Edition(
                 identity,
-                tuple(record for _, record in group),
+                tuple(group),
                 prints[0] if len(group) == 1 else _digest(" ".join(prints)),
-                Traits.joined([Traits.load(body) for body in bodies]),
+                joined(bodies),
                 fresh.get(prints[0]) if len(group) == 1 else None,
             )
         )
     return editions
 
 
-def _learn(printed: Iterable[tuple[str, SourceRecord]], memory: Memory) -> dict[str, Facets]:
+def _learn(records: Iterable[Printed], memory: Memory) -> dict[str, Facets]:
     """Adds to ``memory`` what it does not know of the records; their facets, since they may be needed at once."""
-    new = {content: record for content, record in printed if content not in memory.records}
+    new = {one.print: one.record for one in records if one.print not in memory.records}
     folded = [(fold(record.title), fold(record.abstract)) for record in new.values()]
     shingles = shingle(abstract for _, abstract in folded)
     found = [
@@ -245,10 +247,11 @@ def _learn(printed: Iterable[tuple[str, SourceRecord]], memory: Memory) -> dict[
     return dict(zip(new, found, strict=True))
 
 
-def record_print(record: SourceRecord) -> str:
-    """Equal for equal records, wherever they stand."""
+def printed(record: SourceRecord) -> Printed:
+    """A record that is there, by a print of what it says."""
     fields = (record.abstract, record.title, record.authors, record.venue, record.year, record.keywords)
-    return _digest(repr((*fields, record.doi, record.arxiv, record.url, record.key)))
+    content = _digest(repr((*fields, record.doi, record.arxiv, record.url, record.key)))
+    return Printed.of(content, record)
 
 
 @cache
@@ -325,16 +328,16 @@ class _Clusters:
 
 def _richness(edition: _Edition) -> tuple[bool, int, bool, int, int, str]:
     # An abstract beyond 2,400 characters is no richer: it runs on into the paper's body.
-    best = edition.records[0]
+    best = edition.records[0].record
     length = min(len(best.abstract), 2400) // 150
     unmarked = fold(best.title) == edition.facets.title  # neither retracted nor an extended abstract
     return bool(edition.facets.title), length, unmarked, _metadata(best), best.year or 0, edition.record_id
 
 
-def _merged(editions: Sequence[_Edition]) -> tuple[Paper, list[tuple[_Edition, SourceRecord]]]:
+def _merged(editions: Sequence[_Edition]) -> tuple[Paper, list[tuple[_Edition, Printed]]]:
     """The paper of ``editions``, the best one first, and the records that are not its own."""
-    pairs = [(edition, record) for edition in editions for record in edition.records]
-    records = [record for _, record in pairs]
+    pairs = [(edition, one) for edition in editions for one in edition.records]
+    records = [one.record for _, one in pairs]
     first = records[0]
     named = [record.authors for record in records if any(map(name, record.authors))]
     paper = Paper(
@@ -350,7 +353,7 @@ def _merged(editions: Sequence[_Edition]) -> tuple[Paper, list[tuple[_Edition, S
         arxiv=next((record.arxiv for record in records if record.arxiv), ""),
         url=next((record.url for record in records if record.url), ""),
         key=next((record.key for record in records if record.key), ""),
-        sources=tuple(sorted({record.source for record in records})),
+        sources=tuple(sorted({one.source for _, one in pairs})),
     )
     return paper, pairs[1:]
 

@@ -1,4 +1,4 @@
-"""The embedding model: sentence-transformers behind LlamaIndex's ``BaseEmbedding``; the only importer of it."""
+"""The embedding model: sentence-transformers behind LlamaIndex's ``BaseEmbedding``."""
 
 from __future__ import annotations
 

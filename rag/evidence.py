@@ -198,10 +198,14 @@ class EvidencePicker:
         second = self.second_paper(question, hits)
         if second is not None:
             return [({hits[0].paper.paper_id}, 0.5), ({second.paper.paper_id}, 0.5), (everyone, 1.0)]
-        if hits and max(h.lexical for h in hits) < _FEW_WORDS:
+        if self.other_words(hits):
             # its sentences cannot be told apart by words; the best paper is read nearly whole
             return [({hits[0].paper.paper_id}, 0.7), (everyone, 1.0)]
         return [(everyone, 1.0)]
+
+    def other_words(self, hits: Sequence[Hit]) -> bool:
+        """Whether the question is put in other words than those of the papers found."""
+        return bool(hits) and max(h.lexical for h in hits) < _FEW_WORDS
 
     def second_paper(self, question: str, hits: Sequence[Hit]) -> Hit | None:
         """The paper that a question needs beside the first: the question calls both by their labels, or it holds words of

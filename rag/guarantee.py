@@ -31,8 +31,8 @@ SIMILAR = 0.95
 """The share of papers in common (Jaccard, as the sketches tell it) down to which a library passes for the same."""
 _SKETCHED = 256
 _DECIDING = (
-    "abstain", "answer", "cite", "evidence", "fold", "language", "late", "lexical", "mismatch", "premise", "prompt", "resolve",
-    "retrieve", "sentences", "survey", "verifier", "verify",
+    "abstain", "answer", "cite", "count", "evidence", "fold", "language", "late", "lexical", "mismatch", "premise", "prompt",
+    "rerank", "resolve", "retrieve", "sentences", "survey", "topic", "verifier", "verify",
 )  # fmt: skip
 """The parts whose source or fitted weights decide what is answered and with which confidence."""
 

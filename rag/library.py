@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rag import chunk, lexical
 from rag.catalogue import Catalogue
@@ -19,6 +20,10 @@ from rag.records import Paper
 from rag.store import Collection, VectorStore
 from rag.sync import CATALOGUE, VECTORS, require_finished, require_index, tokens_of
 from rag.within import Within
+
+if TYPE_CHECKING:
+    from rag.graph import PassageGraph
+    from rag.rerank import Reranker
 
 _KEPT = 4
 """Filters whose papers are remembered, so that the turns of a conversation or a batch find them ready."""
@@ -42,15 +47,17 @@ class Snapshot:
 class Library:
     """The library in a folder. Follows the index: when another process changes it, the next call sees the new state."""
 
-    def __init__(self, folder: Path, embedder: Embedder) -> None:
-        """Raises IndexStateError where there is no index, or one that ``embedder`` did not make."""
+    def __init__(self, folder: Path, embedder: Embedder, reranker: Reranker | None = None) -> None:
+        """``reranker`` looks again at what a search found. Raises IndexStateError where there is no index, or one that ``embedder`` did not make."""
         require_index(folder)
         self.name = folder.name
         self.embedder = embedder
+        self.reranker = reranker
         self._folder = folder
         self._lock = threading.Lock()
         self.catalogue = Catalogue(folder / CATALOGUE)
         self._within: OrderedDict[tuple[str, Filter], Within] = OrderedDict()
+        self._graph: tuple[str, PassageGraph] | None = None
         self._snapshot = self._open(self.catalogue.meta())
 
     def _open(self, meta: dict[str, str]) -> Snapshot:
@@ -103,6 +110,23 @@ class Library:
             while len(self._within) > _KEPT:
                 self._within.popitem(last=False)
         return found
+
+    def graph(self, snapshot: Snapshot) -> PassageGraph:
+        """The graph of the passages of ``snapshot``; made when it is first asked for, and kept beside the library."""
+        from rag.graph import PassageGraph
+
+        with self._lock:
+            if self._graph is None or self._graph[0] != snapshot.fingerprint:
+                path = self._folder / f"graph-{snapshot.fingerprint}.npz"
+                if path.is_file():
+                    graph = PassageGraph.load(path)
+                else:
+                    graph = PassageGraph.build(snapshot.vectors, snapshot.paper_of_chunk)
+                    graph.save(path)
+                    for old in set(self._folder.glob("graph-*.npz")) - {path}:
+                        old.unlink(missing_ok=True)
+                self._graph = (snapshot.fingerprint, graph)
+            return self._graph[1]
 
     def papers(self, paper_ids: Sequence[str] | None = None) -> list[Paper]:
         """All papers by id, or those of ``paper_ids`` in that order; unknown ones are left out."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from rag.fold import plain
 from rag.lexical import terms
+from rag.sentences import sentence_spans
 
 # a Chinese sign is a word character too, and stands right before a figure: "约3秒"
 _NUMBER = re.compile(r"(?<![A-Za-z0-9_.])[-−]?\d[\d,]*(?:\.\d+)?|(?<=[A-Za-z]-)\d+(?:\.\d+)?")
@@ -63,6 +64,18 @@ _NEGATION = re.compile(
     re.IGNORECASE,
 )
 _PLAIN_NEGATION = re.compile(r"\b(?:not|never|cannot|no|without|neither|nor)\b|n't\b", re.IGNORECASE)
+_SOME_DENIAL = re.compile(
+    rf"{_NEGATION.pattern}|\b(?:un(?!i|der)|non)(?:[a-z]{{4,}}|-)|\w+(?:-free|less)\b|\bzero(?!-shot)|"
+    r"\bin(?:feasib|sufficien|abilit|tractab|capab|accura|depend|varia|adequa|effect)\w*|\bimp(?:ossib|racti)\w*|\birre\w+|"
+    r"\b(?:only|few|little|hard|difficult\w*|limit\w*|prevent\w*|rare\w*|scarce\w*|absen\w*|miss\w*|drop\w*|omit\w*|prohibit\w*|"
+    r"preclud\w*|fail\w*|until|unless|neglect\w*|overlook\w*|struggl\w*|collaps\w*|den(?:y|ies)|refus\w*|reject\w*|refut\w*|"
+    r"challeng\w*)\b",
+    re.IGNORECASE,
+)
+"""Words without one of which a text denies nothing at all."""
+_SAY_LITTLE = frozenset(
+    terms("use uses used using achieve provide propose introduce show make have need require any all only")
+)
 _OPPOSITES = tuple(
     (re.compile(rf"\b(?:{a})\b", re.IGNORECASE), re.compile(rf"\b(?:{b})\b", re.IGNORECASE))
     for a, b in (
@@ -230,9 +243,16 @@ def mismatches(sentence: str, support: str, *, context: str = "", loose: bool = 
     for figure in sorted(numbers(sentence) - known):
         if figure not in spelt and not _rounds(figure, known):
             found.append(Mismatch("number", figure))
-    around = _squeezed(f"{support} {context}")
+    around = plain(f"{support} {context}")
+    joined = _squeezed(around)
+    apart = {_bare(w) for pattern in (r"[^\W_]+", r"[^\W\d_]+") for w in re.findall(pattern, around)}
+
+    def stands(part: str) -> bool:
+        # "mc" may end one word and begin the next; what is longer is found in any spelling
+        return (len(part) <= 3 and part in apart) or (len(part) > 3 and _squeezed(part) in joined)
+
     for name in sorted(names(sentence) - FIELD_NAMES):
-        if _squeezed(name) not in around and not all(_squeezed(p) in around for p in re.split(r"[-–/]", name)):
+        if not stands(name) and not all(stands(p) for p in re.split(r"[-–/]", name)):
             found.append(Mismatch("name", name))
     if not loose:
         found += _polarity(sentence, support)
@@ -253,20 +273,43 @@ def _squeezed(text: str) -> str:
 
 
 def _polarity(sentence: str, support: str) -> list[Mismatch]:
-    found = []
     said, there = plain(sentence), plain(support)
+    phrases = _denied_alone(said, there)
     for one, other in ((said, there), (there, said)):
         # what a plain negation of one text governs must not stand in the other without any negation
-        denied = {t for _, group in _governed(other, _NEGATION, 8) for t in group} | _freed(other)
+        denied = _denied_in(other)
         for phrase, group in _governed(one, _PLAIN_NEGATION, 3):
             if group and group <= set(terms(other)) and len(group & denied) < len(group) / 2:
-                found.append(Mismatch("negation", phrase))
+                phrases.append(phrase)
+    found = [Mismatch("negation", phrase) for phrase in dict.fromkeys(phrases)]
     for up, down in _OPPOSITES:
         for a, b in ((up, down), (down, up)):
             match = a.search(said)
             if match and b.search(there) and not a.search(there) and not b.search(said):
                 found.append(Mismatch("direction", match.group()))
     return found
+
+
+def _denied_alone(said: str, there: str) -> list[str]:
+    """The plain negations of ``said`` over what ``there`` says without any, in the sentence that speaks most of it."""
+    if (denial := _PLAIN_NEGATION.search(said)) and not _SOME_DENIAL.search(there):
+        return [" ".join(said[denial.start() :].split()[:4])]
+    found = []
+    sources = [there[a:b] for a, b in sentence_spans(there)]
+    held = [set(terms(source)) for source in sources]
+    for phrase, group in _governed(said, _PLAIN_NEGATION, 4):
+        telling = group - _SAY_LITTLE
+        most = max((len(telling & words) for words in held), default=0)
+        if not most or most < len(telling) / 2:
+            continue
+        spoken = [source for source, words in zip(sources, held, strict=True) if len(telling & words) == most]
+        if not any(telling & _denied_in(source) for source in spoken):
+            found.append(phrase)
+    return found
+
+
+def _denied_in(text: str) -> set[str]:
+    return {t for _, group in _governed(text, _NEGATION, 8) for t in group} | _freed(text)
 
 
 def denied_terms(text: str) -> set[str]:
@@ -279,12 +322,12 @@ def _governed(text: str, negation: re.Pattern[str], reach: int) -> list[tuple[st
     """Each negation in ``text`` with the ``reach`` words after it, up to the next comma or stop, and their stems."""
     found = []
     for match in negation.finditer(text):
-        words = re.split(r"[,;.:]", text[match.end() :])[0].split()[:reach]
+        words = re.split(r"[,;:]|\.(?!\d)", text[match.end() :])[0].split()[:reach]
         found.append((" ".join([match.group(), *words]), set(terms(" ".join(words)))))
     return found
 
 
 def _freed(text: str) -> set[str]:
     """Stems of what ``text`` is said to be free of: "training-free", "zero-token", "unlabeled"."""
-    words = re.findall(r"\b([a-z]+)-(?:free|less)\b|\b(?:zero|non|un)-?([a-z]{4,})", text, re.IGNORECASE)
+    words = re.findall(r"\b([a-z]+)-(?:free|less)\b|\b(?:zero|non|un)-?(?!shot)([a-z]{4,})", text, re.IGNORECASE)
     return set(terms(" ".join(word for pair in words for word in pair)))

@@ -1,4 +1,4 @@
-"""The values that travel through Citewell, all frozen; this module imports nothing of ours.
+"""The values that travel through Citewell, none ever changed; this module imports nothing of ours.
 
 file -> SourceRecord -> Paper -> Chunk -> index
 question -> Hit -> Evidence -> text -> AnswerSentence + Citation -> Answer
@@ -6,7 +6,9 @@ question -> Hit -> Evidence -> text -> AnswerSentence + Citation -> Answer
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 Verdict = Literal["supported", "partial", "unsupported"]
@@ -45,6 +47,27 @@ class SourceRecord:
     url: str = ""
     key: str = ""
     """The identifier the file itself gives the record (BEIR ``_id``, OpenReview id, BibTeX key)."""
+
+
+class Printed:
+    """A record known by its print and its place; the record itself is fetched when it is first looked at.
+
+    Of equal prints come equal records, but for where they stand.
+    """
+
+    def __init__(self, print: str, source: Source, fetch: Callable[[], SourceRecord]) -> None:
+        self.print = print
+        self.source = source
+        self._fetch = fetch
+
+    @classmethod
+    def of(cls, print: str, record: SourceRecord) -> Printed:
+        """One that is there already."""
+        return cls(print, record.source, lambda: record)
+
+    @cached_property
+    def record(self) -> SourceRecord:
+        return self._fetch()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ _POINTS_BACK = re.compile(
 )
 
 
+_ELLIPTIC = re.compile(r"^\s*(?:and\b|(?:and )?(?:what|how) about\b)(?:\W+\w+){1,4}\W*$|呢\s*[?？]?$", re.IGNORECASE)
+"""Asks again what was asked before, of something else: "What about SCAN?"."""
 _ASKING = frozenset(terms("which what who whose why how when where does do did can could would many much"))
 
 
@@ -45,7 +47,7 @@ def resolve(question: str, history: Sequence[Turn], labels: Sequence[str], llm: 
 
     The model is asked only for what is needed: a translation for another language, a rewriting for a question that
     points back. What it makes of the question is used only where it keeps the question's own words and brings in no
-    name from elsewhere; else the question stays and the labels are put beside it.
+    name from elsewhere; else the question stays, and the labels or the question before are put beside it.
     """
     language = language_of(question)
     follows = bool(history) and _leans(question)
@@ -60,7 +62,8 @@ def resolve(question: str, history: Sequence[Turn], labels: Sequence[str], llm: 
     wanted = set(terms(_POINTS_BACK.sub(" ", english)))
     kept = len(wanted & set(terms(said))) >= 0.7 * len(wanted)
     if not (said and kept and names(said) <= known and len(said) < 4 * len(english) + 200):
-        said = f"{english} ({', '.join(labels) or history[-1].question})"
+        before = f"{history[-1].question} " if labels and _ELLIPTIC.search(question) else ""
+        said = f"{before}{english} ({', '.join(labels) or history[-1].question})"
     return Question(question, said, language, follows=True)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.vector_stores.types import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 from numpy.typing import NDArray
 
+from rag import rerank
 from rag.embed import Vectors
 from rag.errors import QuestionError
 from rag.filters import EVERYTHING, Filter
@@ -34,10 +35,14 @@ LATE_WEIGHT = 4.0
 """Weight of late interaction, whose scores lie closer together; chosen likewise."""
 LATE_DEPTH = 100
 """Papers whose tokens are compared with the question's."""
-_LATE_FLOOR = 0.25
+LATE_FLOOR = 0.25
 """Late interaction of a question and a passage that has nothing to do with it; counts as nothing."""
 
 
+_SOURCES = 3
+"""Papers that spread over the graph of passages."""
+_GRAPH_WEIGHT = 0.2
+"""Weight of what reaches a paper over the graph, of the best paper's own score."""
 _ONE_OF = (FilterOperator.EQ, FilterOperator.IN, FilterOperator.ANY, FilterOperator.CONTAINS, FilterOperator.TEXT_MATCH)
 _NAMED = 60
 _NAME_BONUS = 0.15
@@ -54,6 +59,18 @@ def check_question(question: str) -> str:
             f"the question has {len(trimmed):,} characters, more than {MAX_QUESTION:,}; shorten it ({trimmed[:40]!r}…)"
         )
     return trimmed
+
+
+@dataclass(frozen=True, slots=True)
+class Legs:
+    """What each leg says of the candidates of a question, by paper id; a leg may have no score for a paper."""
+
+    dense: dict[str, float]
+    """Cosine of the question and the paper's best chunk."""
+    lexical: dict[str, float]
+    """BM25 over the most that the question could have, in [0, 1]."""
+    late: dict[str, float]
+    """Late interaction with the paper's best chunk, a mean cosine."""
 
 
 class CitewellRetriever(BaseRetriever):
@@ -73,9 +90,11 @@ class CitewellRetriever(BaseRetriever):
         k: int = 10,
         where: Filter | None = None,
         filters: MetadataFilters | None = None,
+        graph: bool = False,
         **kwargs: Any,
     ) -> None:
         """``where`` is the filter of searches that bring none of their own; ``filters`` says it in LlamaIndex's way.
+        ``graph`` lets the hits spread over the graph of passages; see ``rag.graph``.
 
         Raises QuestionError for ``filters`` that ask for what a ``Filter`` does not know.
         """
@@ -83,6 +102,7 @@ class CitewellRetriever(BaseRetriever):
         self.library = library
         self.where = where or (filter_of(filters) if filters else EVERYTHING)
         self._k = k
+        self._graph = graph
 
     def search(self, question: str, *, k: int | None = None, where: Filter | None = None) -> list[Hit]:
         """The best ``k`` papers that ``where`` lets through, best first; fewer only where no more fit.
@@ -96,19 +116,42 @@ class CitewellRetriever(BaseRetriever):
     ) -> list[list[Hit]]:
         """As ``search`` for many questions, embedded and looked up together: one list of hits a question."""
         asked = [check_question(q) for q in questions]
-        if not asked:
-            return []
         snapshot = self.library.snapshot()
         within = self.library.within(self.where if where is None else where, snapshot)
-        vectors, tokens = self.library.embedder.questions(asked)
         wanted = k or self._k
+        found = []
+        spelt: dict[str, set[str]] = {}
+        for question, legs in zip(asked, self._legs(snapshot, asked, wanted, within), strict=True):
+            order = self._with_names(question, fuse(legs.dense, legs.lexical, legs.late), spelt)
+            if self._graph:
+                order = self._spread(snapshot, order, within)
+            found.append((self._reranked(question, order)[:wanted], legs))
+        papers = self._papers([i for order, _ in found for i, _ in order])
+        return [
+            [
+                Hit(rank, papers[i], score, *(leg.get(i, 0.0) for leg in (legs.dense, legs.lexical, legs.late)))
+                for rank, (i, score) in enumerate(((i, s) for i, s in order if i in papers), 1)
+            ]
+            for order, legs in found
+        ]
+
+    def legs(self, questions: Sequence[str]) -> list[Legs]:
+        """What each leg says of the candidates of each question, before they are fused."""
+        snapshot = self.library.snapshot()
+        within = self.library.within(self.where, snapshot)
+        return self._legs(snapshot, [check_question(q) for q in questions], self._k, within)
+
+    def _legs(self, snapshot: Snapshot, asked: Sequence[str], wanted: int, within: Within | None) -> list[Legs]:
+        if not asked:
+            return []
+        vectors, tokens = self.library.embedder.questions(asked)
         depth = max(DEPTH, 2 * wanted)
         if within is None:
             found = snapshot.vectors.nearest(vectors, depth)
         else:
             found = within.nearest(snapshot, vectors, depth, min(wanted, len(within)))
-        ranked = []
-        for question, vector, question_tokens, near in zip(asked, vectors, tokens, found, strict=True):
+        both: list[tuple[dict[str, float], dict[str, float]]] = []
+        for question, vector, near in zip(asked, vectors, found, strict=True):
             dense: dict[str, float] = {}
             for chunk_id, cosine in near:
                 paper_id = snapshot.paper_of_chunk.get(chunk_id)
@@ -116,35 +159,65 @@ class CitewellRetriever(BaseRetriever):
                     dense[paper_id] = cosine
             lexical = _lexical(snapshot, terms(question), dense.keys(), depth, within)
             dense.update(_dense(snapshot, vector, [i for i in lexical if i not in dense]))
-            first = fuse(dense, lexical)
-            late = _late(snapshot, question_tokens, [i for i, _ in first[:LATE_DEPTH]])
-            order = self._with_names(question, fuse(dense, lexical, late))
-            ranked.append((order[:wanted], dense, lexical, late))
-        papers = self._papers([i for order, *_ in ranked for i, _ in order])
-        return [
-            [
-                Hit(rank, papers[i], score, dense.get(i, 0.0), lexical.get(i, 0.0), late.get(i, 0.0))
-                for rank, (i, score) in enumerate(((i, s) for i, s in order if i in papers), 1)
-            ]
-            for order, dense, lexical, late in ranked
-        ]
+            both.append((dense, lexical))
+        first = [[i for i, _ in fuse(dense, lexical)[:LATE_DEPTH]] for dense, lexical in both]
+        late = _late(snapshot, tokens, first)
+        return [Legs(dense, lexical, found) for (dense, lexical), found in zip(both, late, strict=True)]
 
-    def _with_names(self, question: str, order: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    def _with_names(
+        self, question: str, order: list[tuple[str, float]], spelt: dict[str, set[str]]
+    ) -> list[tuple[str, float]]:
         """The order after a bonus for papers that hold the names the question spells ("RISE" is not "rise").
 
-        A name counts where at most a fifth of the candidates hold it; the others tell nothing.
+        A name counts where at most a fifth of the candidates hold it; the others tell nothing. ``spelt`` keeps the names of
+        the papers that were looked at, for the next question.
         """
         asked = _names(question)
         if not asked:
             return order
         head = order[:_NAMED]
-        papers = self._papers([i for i, _ in head])
-        held = {i: asked & _names(f"{p.label} {p.title} {plain(p.abstract)}") for i, p in papers.items()}
+        for i, p in self._papers([i for i, _ in head if i not in spelt]).items():
+            spelt[i] = _names(f"{p.label} {p.title} {plain(p.abstract)}")
+        held = {i: asked & spelt.get(i, set()) for i, _ in head}
         rare = {n for n in asked if 0 < sum(n in h for h in held.values()) <= max(1, len(head) // 5)}
         if not rare:
             return order
         lifted = [(i, min(1.0, s + _NAME_BONUS * len(held.get(i, set()) & rare) / len(rare))) for i, s in head]
         return sorted(lifted, key=lambda item: (-item[1], item[0])) + order[_NAMED:]
+
+    def _spread(
+        self, snapshot: Snapshot, order: list[tuple[str, float]], within: Within | None
+    ) -> list[tuple[str, float]]:
+        """The order after the first papers spread over the graph of passages: what reaches a paper counts beside what it
+        scored itself. Papers that were not found by themselves may come in."""
+        sources = {c: s for i, s in order[:_SOURCES] for c in snapshot.chunks_of_paper[i]}
+        reached: dict[str, float] = {}
+        for chunk_id, share in self.library.graph(snapshot).spread(sources).items():
+            paper_id = snapshot.paper_of_chunk.get(chunk_id)
+            if paper_id is not None and (within is None or paper_id in within.paper_ids):
+                reached[paper_id] = max(reached.get(paper_id, 0.0), share)
+        top = order[0][1] if order else 0.0
+        own = dict(order)
+        mixed = {
+            i: (1 - _GRAPH_WEIGHT) * own.get(i, 0.0) + _GRAPH_WEIGHT * top * reached.get(i, 0.0)
+            for i in own.keys() | reached.keys()
+        }
+        return sorted(mixed.items(), key=lambda item: (-item[1], item[0]))
+
+    def _reranked(self, question: str, order: list[tuple[str, float]]) -> list[tuple[str, float]]:
+        """The order after the cross-encoder, if there is one, has read the first papers with the question.
+
+        The scores are dealt out anew among those papers, so that they go on telling how well the best one fits.
+        """
+        if self.library.reranker is None or len(order) < 2:
+            return order
+        head = [(i, s) for i, s in order[: rerank.DEPTH]]
+        papers = self._papers([i for i, _ in head])
+        known = [i for i, _ in head if i in papers]
+        texts = [f"{papers[i].title}\n{papers[i].abstract}".strip() for i in known]
+        scores = dict(zip(known, self.library.reranker.scores(question, texts).tolist(), strict=True))
+        best = sorted(known, key=lambda i: (-scores[i], i))
+        return [*zip(best, (s for i, s in head if i in papers), strict=True), *order[rerank.DEPTH :]]
 
     def _papers(self, paper_ids: list[str]) -> dict[str, Paper]:
         return {p.paper_id: p for p in self.library.papers(list(dict.fromkeys(paper_ids)))}
@@ -196,10 +269,10 @@ def fuse(
 ) -> list[tuple[str, float]]:
     """Paper ids with their fused scores in [0, 1], best first; ties by id. A missing score counts as 0."""
     weight = LATE_WEIGHT if late else 0.0
-    whole = 1.0 + LEXICAL_WEIGHT + weight * (1.0 - _LATE_FLOOR)
+    whole = 1.0 + LEXICAL_WEIGHT + weight * (1.0 - LATE_FLOOR)
 
     def score(i: str) -> float:
-        fit = max(0.0, late.get(i, 0.0) - _LATE_FLOOR) if late else 0.0
+        fit = max(0.0, late.get(i, 0.0) - LATE_FLOOR) if late else 0.0
         return (dense.get(i, 0.0) + LEXICAL_WEIGHT * lexical.get(i, 0.0) + weight * fit) / whole
 
     fused = {i: max(0.0, min(1.0, score(i))) for i in dense.keys() | lexical.keys()}
@@ -208,7 +281,7 @@ def fuse(
 
 def _names(text: str) -> set[str]:
     """The words of ``text`` with a capital or a digit after their first letter, as they are spelt: "RISE", "4DGS"."""
-    words = _NAME.findall(unicodedata.normalize("NFKC", text))
+    words = {w for w in _NAME.findall(unicodedata.normalize("NFKC", text)) if not (w[1:].islower() and w[1:].isalpha())}
     spelt = {w for w in words if any(c.isupper() or c.isdigit() for c in w[1:]) and any(c.isalpha() for c in w)}
     return {w for w in spelt if w.lower().removesuffix("s") not in FIELD_NAMES}
 
@@ -228,12 +301,18 @@ def _lexical(
     return {snapshot.words.paper_ids[i]: float(scores[i]) for i in wanted}
 
 
-def _late(snapshot: Snapshot, question_tokens: Vectors, paper_ids: Sequence[str]) -> dict[str, float]:
-    """Late interaction of the question and the best chunk of each paper; none where the library has no token vectors."""
-    owners = {c: i for i in paper_ids for c in snapshot.chunks_of_paper.get(i, ())}
-    found: dict[str, float] = {}
-    for chunk_id, score in snapshot.tokens.scores(question_tokens, list(owners)).items():
-        found[owners[chunk_id]] = max(found.get(owners[chunk_id], -1.0), score)
+def _late(
+    snapshot: Snapshot, questions: Sequence[Vectors], paper_ids: Sequence[Sequence[str]]
+) -> list[dict[str, float]]:
+    """Late interaction of each question, (q, d) of its tokens, and the best chunk of each of its papers; none where the
+    library has no token vectors."""
+    owners = [{c: i for i in papers for c in snapshot.chunks_of_paper.get(i, ())} for papers in paper_ids]
+    found: list[dict[str, float]] = []
+    for owner, scores in zip(owners, snapshot.tokens.scores_many(questions, [list(o) for o in owners]), strict=True):
+        best: dict[str, float] = {}
+        for chunk_id, score in scores.items():
+            best[owner[chunk_id]] = max(best.get(owner[chunk_id], -1.0), score)
+        found.append(best)
     return found
 
 

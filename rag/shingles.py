@@ -50,25 +50,20 @@ def overlap(left: Shingles, right: Shingles) -> tuple[float, float]:
     return shared / (len(left) + len(right) - shared), shared / smaller
 
 
-def near_copies(many: Sequence[NDArray[np.uint32]], *, floor: float) -> NDArray[np.int64]:
-    """(n, 2): the pairs of positions whose Jaccard, estimated from their ``signatures``, is ``floor`` or more.
-
-    An empty signature, of no text, is near none.
-    """
-    filled = np.flatnonzero([len(one) > 0 for one in many])
-    if not len(filled):
+def near_copies(stacked: NDArray[np.uint32], *, floor: float) -> NDArray[np.int64]:
+    """(n, 2): the pairs of rows of ``signatures`` whose Jaccard, estimated from them, is ``floor`` or more."""
+    if not len(stacked):
         return np.empty((0, 2), np.int64)
-    stacked = np.stack([many[index] for index in filled.tolist()])
     pairs = []
     for band in range(_BANDS):
         rows = stacked[:, band * _ROWS : (band + 1) * _ROWS].astype(np.uint64)
-        pairs.append(shared((rows[:, 0] << np.uint64(32)) | rows[:, 1], np.arange(len(filled)), wide=_WIDE_BUCKET))
+        pairs.append(shared((rows[:, 0] << np.uint64(32)) | rows[:, 1], np.arange(len(stacked)), wide=_WIDE_BUCKET))
     found = np.unique(np.concatenate(pairs), axis=0)
     close = [
         (stacked[part[:, 0]] == stacked[part[:, 1]]).mean(axis=1) >= floor
         for part in np.array_split(found, max(1, len(found) // 65536))
     ]
-    near: NDArray[np.int64] = filled[found[np.concatenate(close)]]
+    near: NDArray[np.int64] = found[np.concatenate(close)]
     return near
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
 from rag import readers
 from rag.catalogue import Catalogue, SourceFile
-from rag.dedupe import record_print
-from rag.records import Skipped, SourceRecord
+from rag.dedupe import printed
+from rag.records import Printed, Skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +19,14 @@ class Sources:
 
     roots: list[str]
     files: list[SourceFile]
-    fresh: dict[str, list[SourceRecord | Skipped]]
+    fresh: dict[str, list[Printed | Skipped]]
     gone: list[str]
 
-    def entries(self, catalogue: Catalogue) -> dict[str, list[tuple[str, SourceRecord | Skipped]]]:
-        """By path, what each file holds, read now or earlier; a record with its print, what was skipped with none."""
-        found = {}
+    def records(self, catalogue: Catalogue) -> list[Printed | Skipped]:
+        """What all files hold, read now or earlier."""
+        found: list[Printed | Skipped] = []
         for file in self.files:
-            held = [("", r) for r in self.fresh.get(file.path, ())] or catalogue.printed(file.path)
-            found[file.path] = [(p or record_print(r) if isinstance(r, SourceRecord) else "", r) for p, r in held]
+            found += self.fresh[file.path] if file.path in self.fresh else map(_named, catalogue.records(file.path))
         return found
 
 
@@ -54,7 +53,8 @@ def look(
         if path.exists() or not path.parent.exists():
             roots.setdefault(root, path)
     found: dict[str, SourceFile] = {}
-    fresh: dict[str, list[SourceRecord | Skipped]] = {}
+    fresh: dict[str, list[Printed | Skipped]] = {}
+    prints: set[str] | None = set() if rebuild else None
     listed = []
     for root, path in sorted(roots.items()):
         if path.exists():
@@ -74,10 +74,28 @@ def look(
         sha = _sha256(file)
         found[key] = SourceFile(key, root, name, stat.st_size, stat.st_mtime_ns, sha)
         if rebuild or not known or known.sha256 != sha or known.name != name:
-            fresh[key] = list(readers.read_file(file, name))
+            prints = catalogue.known_prints() if prints is None else prints
+            fresh[key] = list(_read(file, name, prints))
     on_progress("read", len(listed), len(listed))
     gone = [path for path in known_files if path not in found]
     return Sources(sorted(roots), [found[key] for key in sorted(found)], fresh, gone)
+
+
+def _read(file: Path, name: str, known: Set[str]) -> Iterator[Printed | Skipped]:
+    """What a file holds. Of the prints ``known`` a record was made before, and is made again only when asked for."""
+    for raw in readers.read_raw(file, name):
+        content = "" if isinstance(raw, Skipped) else raw.print()
+        if isinstance(raw, readers.Raw) and content in known:
+            yield Printed(content, raw.source, raw.record)
+        elif isinstance(made := readers.made(raw), Skipped):
+            yield made
+        else:
+            yield Printed.of(content, made)
+
+
+def _named(one: Printed | Skipped) -> Printed | Skipped:
+    """With a print, where an older catalogue gave it none."""
+    return one if isinstance(one, Skipped) or one.print else printed(one.record)
 
 
 def storable(name: str) -> str:

@@ -6,14 +6,14 @@ that is edited where it stands takes its decisions along.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from rag.catalogue import Catalogue
 from rag.dedupe import Deduped, copy_ids, record_id
 from rag.errors import QuestionError
 from rag.fold import fold
-from rag.records import Source, SourceRecord, Split
+from rag.records import Printed, Source, SourceRecord, Split
 
 
 def place_of(text: str) -> Source:
@@ -68,27 +68,30 @@ def _copy_id(catalogue: Catalogue, source: Source, copies: set[Source]) -> str:
         for f in catalogue.files().values()
         if any(s.file == f.name or s.file.startswith(f"{f.name}/") for s in copies)
     ]
-    records = [r for path in files for r in catalogue.records(path) if isinstance(r, SourceRecord)]
-    return next(i for r, i in copy_ids(r for r in records if r.source in copies) if r.source == source)
+    found = [one for path in files for one in catalogue.records(path) if isinstance(one, Printed)]
+    records = [one.record for one in found if one.source in copies]
+    return next(i for record, i in copy_ids(records) if record.source == source)
 
 
-def carried(splits: Sequence[Split], old: Iterable[SourceRecord], new: Iterable[SourceRecord]) -> list[Split]:
+def carried(splits: Sequence[Split], old: Sequence[Printed], new: Sequence[Printed]) -> list[Split]:
     """The decisions, also for the records that came in the place of decided ones when their files changed.
 
-    ``old`` and ``new`` are what the changed files held and hold. A record's successor is one with its key, else with
-    its title, else in its row.
+    ``old`` and ``new`` are what the changed files held and hold. A record's successor is one that says the same (its
+    file was renamed), else one with its key, else with its title, else in its row.
     """
-    before, after = ({_bare(r): r for r in records} for records in (old, new))
-    appeared = [record for bare, record in after.items() if bare not in before]
-    heirs: dict[str, str] = {}
+    before, after = ({(one.source.file, one.print) for one in some} for some in (old, new))
+    lost = copy_ids(one.record for one in old if (one.source.file, one.print) not in after)
+    appeared = copy_ids(one.record for one in new if (one.source.file, one.print) not in before)
     decided = {i for split in splits for i in (split.record_id, *split.others)}
-    for bare, record in before.items():
-        if bare in after:
-            continue
-        known = {record_id(record), *(i for _, i in copy_ids([record]))} & decided
-        heir = next((new for same in _SAME for new in appeared if same(record, new)), None) if known else None
+    heirs: dict[str, str] = {}
+    for record, copy in lost:
+        known = {record_id(record), copy} & decided
+        heir = _heir(record, appeared, taken=heirs.values()) if known else None
         if heir is not None:
-            heirs.update(dict.fromkeys(known, record_id(heir)))
+            identity = record_id(heir[0])
+            heirs.update(dict.fromkeys(known, identity))
+            if copy in known and identity == record_id(record):  # the same words, kept apart by their place
+                heirs[copy] = heir[1]
     found: dict[str, Split] = {}
     for split in splits:
         others = {*split.others, *(heirs[i] for i in split.others if i in heirs)}
@@ -98,16 +101,23 @@ def carried(splits: Sequence[Split], old: Iterable[SourceRecord], new: Iterable[
     return list(found.values())
 
 
+def _heir(
+    record: SourceRecord, appeared: Iterable[tuple[SourceRecord, str]], *, taken: Collection[str]
+) -> tuple[SourceRecord, str] | None:
+    """The successor of ``record`` with its copy id, at its row rather than another; None where there is none."""
+    for same in _SAME:
+        found = [(new, copy) for new, copy in appeared if copy not in taken and same(record, new)]
+        if found:
+            return min(found, key=lambda heir: (heir[0].source.row != record.source.row, heir[0].source))
+    return None
+
+
 _SAME = (
+    lambda old, new: old == replace(new, source=old.source),
     lambda old, new: bool(old.key) and (old.source.file, old.key) == (new.source.file, new.key),
     lambda old, new: bool(old.title) and fold(old.title) == fold(new.title),
     lambda old, new: old.source == new.source,
 )
-
-
-def _bare(record: SourceRecord) -> SourceRecord:
-    """The record without its row, which shifts when others come or go."""
-    return replace(record, source=Source(record.source.file, 0))
 
 
 def audit(splits: Iterable[Split], unique: Deduped) -> list[dict[str, object]]:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from rag.lexical import terms
+
 _DATA = r"(?:datasets?|data sets?|benchmarks?|corpus|corpora|test ?suites?|suites?|(?-i:Challenge)|test ?beds?|collections?)"
 _CODE = r"(?:code|source code|implementations?|software|toolkits?|models?|weights|checkpoints?|demos?)"
 _MADE = (
     r"(?:introduc|present|propos|releas|construct|creat|build|built|curat|collect|contribut|establish|develop|provid|"
     r"assembl|compil)\w*"
 )
-_OPEN = r"(?:releas\w*|available|open[- ]?sourc\w*|publish\w*|public\w*)"
+_OPEN = r"(?:releas\w*|available|open[- ]?sourc\w*|publish\w*|public\w*|online)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ STATEMENTS = (
     ),
     _kind(
         "a proof or guarantee",
-        r"\b(?:prove\w*|proofs?|theor(?:em|y|ems|etical(?:ly)?)|guarantees?|bounds?)\b",
+        r"\b(?:prove[nsd]?|proofs?|theor(?:em|ems|etical(?:ly)?)|guarantees?|bounds?)\b",
         r"\b(?:we|also|further|then|and) (?:\w+ )?prove\b|\btheoretically (?:\w+ )?(?:show|prove|justif|demonstrat)\w*|"
         r"\bprovabl[ey]\b|\btheorems?\b|\btheoretical (?:guarantee|analys|bound|result|justif)\w*|"
         r"\b(?:derive|propose|establish|give|prove|provide)\w*\b[^.]{0,50}\b(?:bounds?|guarantees?)\b|"
@@ -91,6 +93,22 @@ STATEMENTS = (
 )
 
 
-def statement_of(question: str) -> Statement | None:
-    """The statement that a question about the papers asks for; None where it asks for a topic."""
-    return next((s for s in STATEMENTS if s.asked.search(question)), None)
+STATED = frozenset(
+    terms(
+        "code source implementation software toolkit model models weight weights checkpoint data dataset datasets benchmark "
+        "benchmarks corpus corpora suite release released releasing available open sourced publish published public publicly "
+        "online github promise later plan upcoming future soon yet put new novel own introduce create build construct prove "
+        "proof theorem theoretical guarantee guarantees bound bounds derive give provide need needs needed require requires "
+        "training retraining free tuning without further additional real world robot robots hardware device devices physical "
+        "deployment deploy simulation speed speedup speed-up faster accelerate acceleration report concrete number numbers "
+        "actual measured times hours much something anything survey review overview position opinion perspective claim state "
+        "converge run come make theory formal formally"
+    )
+)
+"""Stems that ask for a statement, and name no topic."""
+
+
+def statements_of(question: str) -> tuple[Statement, ...]:
+    """The statements that a question about the papers asks for, any of which will do; empty where it asks for a topic."""
+    found = tuple(s for s in STATEMENTS if s.asked.search(question))
+    return found if re.search(r"\bor\b", question) else found[:1]

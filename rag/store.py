@@ -21,8 +21,9 @@ from chromadb.telemetry.product import ProductTelemetryClient
 from rag.embed import Vectors
 from rag.errors import IndexStateError
 
-HNSW: dict[str, Any] = {"space": "cosine", "ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
-"""The graph of vectors; what it holds is set when a collection is made."""
+HNSW: dict[str, Any] = {"space": "cosine", "ef_construction": 200, "ef_search": 800, "max_neighbors": 32}
+"""The graph of vectors; what it holds is set when a collection is made. Of the ten nearest of 12,758 static vectors a
+search of 200 finds .992, of 400 .998 and of 800 all, for 3.1, 3.6 and 4.2 ms."""
 
 _BATCH = 2000
 
@@ -144,10 +145,8 @@ class Collection:
         return np.asarray([rows[i] for i in ids], dtype=np.float32)
 
     def nearest(self, vectors: Vectors, k: int) -> list[list[tuple[str, float]]]:
-        """For each query row of ``vectors`` (q, d) its ``k`` nearest ids with cosines, best first."""
-        k = min(k, len(self))
-        if k == 0:
-            return [[] for _ in vectors]
+        """For each query row of ``vectors`` (q, d) its ``k`` nearest ids with cosines, best first; all where there are
+        fewer."""
         with _said("the vectors cannot be searched"):
             got = self._collection.query(
                 query_embeddings=np.asarray(vectors, dtype=np.float32), n_results=k, include=["distances"]

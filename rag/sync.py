@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import shutil
 import sqlite3
 import time
@@ -27,7 +28,7 @@ from rag.chunk import chunk_papers, embedded_text
 from rag.errors import IndexStateError, SourceError
 from rag.late import TokenStore
 from rag.lexical import LexicalIndex
-from rag.records import Chunk, Paper, Skipped, Source, SourceRecord, Split
+from rag.records import Chunk, Paper, Printed, Skipped, Source, Split
 from rag.sources import Sources, look, storable
 from rag.splits import carried, with_split, without_split
 
@@ -168,6 +169,19 @@ def _exclusive(folder: Path) -> Iterator[None]:
         lock.release()
 
 
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keeps Python's cycle collector off what makes no cycles: it would walk all records again and again, which is half
+    the time that reading them takes."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 class _Sync:
     """One run."""
 
@@ -189,7 +203,8 @@ class _Sync:
 
     def run(self, paths: Sequence[Path], forget: Sequence[Path], rebuild: bool, dry_run: bool) -> Report:
         meta = self._catalogue.meta()
-        read = look(self._catalogue, paths, forget=forget, rebuild=rebuild, on_progress=self._on_progress)
+        with _uncollected():
+            read = look(self._catalogue, paths, forget=forget, rebuild=rebuild, on_progress=self._on_progress)
         in_force = (meta.get("embedder"), meta.get("chunker"), meta.get("words"))
         wanted = (self._embedder_print, chunk.VERSION, lexical.VERSION)
         if not rebuild and in_force == wanted and not read.fresh and not read.gone and self._complete(meta):
@@ -214,7 +229,7 @@ class _Sync:
             return []
         old = [r for path in (*read.fresh, *read.gone) for r in self._catalogue.records(path)]
         new = [r for rows in read.fresh.values() for r in rows]
-        return carried(splits, *([r for r in rows if isinstance(r, SourceRecord)] for rows in (old, new)))
+        return carried(splits, *([one for one in rows if isinstance(one, Printed)] for rows in (old, new)))
 
     def _bring(
         self,
@@ -229,16 +244,18 @@ class _Sync:
         wanted = (self._embedder_print, chunk.VERSION, lexical.VERSION)
         in_force = (meta.get("embedder"), meta.get("chunker"), meta.get("words"))
         complete = self._complete(meta)
-        entries = read.entries(self._catalogue)
-        records = [(p, r) for rows in entries.values() for p, r in rows if isinstance(r, SourceRecord)]
-        skipped = [r for rows in entries.values() for _, r in rows if isinstance(r, Skipped)]
+        with _uncollected():
+            entries = read.records(self._catalogue)
+            records = [one for one in entries if isinstance(one, Printed)]
+            skipped = [one for one in entries if isinstance(one, Skipped)]
         if not records:
             reasons = "; ".join(f"{s.file}: {s.reason}" for s in skipped[:3]) or "no files"
             raise SourceError(
                 f"no paper in {', '.join(read.roots) or 'the sources'} ({reasons}); "
                 "name a file or folder that holds abstracts"
             )
-        found = changes(self._catalogue, records, splits, rebuild=rebuild)
+        with _uncollected():
+            found = changes(self._catalogue, records, splits, rebuild=rebuild)
         unchanged = found.count - found.added - found.changed
         counts = (found.count, found.duplicates, skipped, found.added, found.changed, found.removed, unchanged)
         if dry_run:
@@ -254,7 +271,7 @@ class _Sync:
         elif (held := meta.get("collection", "")).startswith(f"{name}-"):
             name = held
         again = rebuild or in_force[:2] != wanted[:2] or not complete
-        to_chunk = self._all(found) if again else [*found.fresh, *found.altered]
+        to_chunk = self._all(found) if again else [*found.fresh, *found.reworded]
         chunks = list(
             chunk_papers(
                 to_chunk,
@@ -282,7 +299,7 @@ class _Sync:
             for file in read.files:
                 self._catalogue.write_file(file)
             for path, rows in read.fresh.items():
-                self._catalogue.write_records(path, rows, [p for p, _ in entries[path]])
+                self._catalogue.write_records(path, rows)
             self._catalogue.write_roots(read.roots)
             found.write(self._catalogue)
             self._catalogue.write_chunks(chunks, of=[*found.gone, *(p.paper_id for p in to_chunk)])
@@ -342,7 +359,7 @@ class _Sync:
     def _words(self, found: Changes, meta: dict[str, str], *, anew: bool) -> LexicalIndex:
         """The word index of all papers: the one in force with what changed, where there is one."""
         if not anew and meta.get("words") == lexical.VERSION:
-            written = [*found.fresh, *found.altered]
+            written = [*found.fresh, *found.reworded]
             with contextlib.suppress(IndexStateError):
                 held = LexicalIndex.load(self._folder / meta["lexical"])
                 return held.updated(without={*found.gone, *(p.paper_id for p in written)}, papers=written)

@@ -56,52 +56,76 @@ class Traits:
             for one, signature in zip(many, signatures([one.shingles for one in many]), strict=True)
         ]
 
-    @classmethod
-    def joined(cls, many: Sequence[Traits]) -> Traits:
-        """The traits of records with the same words: all their keys and people."""
-        if len(many) == 1:
-            return many[0]
-        keys, families = (np.unique(np.concatenate([getattr(m, name) for m in many])) for name in ("keys", "families"))
-        return cls(many[0].signature, keys, many[0].words, families[:_FAMILIES])
-
     def dump(self) -> bytes:
-        """The same as bytes, for ``load``."""
+        """The same as bytes: the sizes of the parts, then the parts; whole numbers of 8 bytes."""
         parts = (self.signature, self.keys, self.words, self.families)
         sizes = np.array([len(part) for part in parts], np.uint16)
         return b"".join((sizes.tobytes(), *(part.tobytes() for part in parts)))
 
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """Numbers of many records in one row."""
+
+    numbers: Numbers
+    owners: NDArray[np.int64]
+    """The position of the record that each number is of; ascending."""
+
     @classmethod
-    def load(cls, body: bytes) -> Traits:
-        signature, keys, words, families = np.frombuffer(body, np.uint16, 4).tolist()
-        numbers = np.frombuffer(body, np.uint64, keys + words + families, offset=8 + 4 * signature)
-        return cls(
-            np.frombuffer(body, np.uint32, signature, offset=8),
-            numbers[:keys],
-            numbers[keys : keys + words],
-            numbers[keys + words :],
-        )
+    def cut(cls, buffer: Numbers, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> _Column:
+        """Of record i, ``sizes[i]`` numbers of ``buffer`` from ``starts[i]``."""
+        skipped = starts - (np.cumsum(sizes) - sizes)
+        return cls(buffer[np.repeat(skipped, sizes) + np.arange(sizes.sum())], np.repeat(np.arange(len(sizes)), sizes))
 
 
-def worth_judging(many: Sequence[Traits]) -> Pairs:
-    """The pairs that may be one work, of many that may be."""
+def joined(dumped: Sequence[bytes]) -> bytes:
+    """The traits of records with the same words, dumped: all their keys and people."""
+    if len(dumped) == 1:
+        return dumped[0]
+    signatures, _, keys, words, families = _loaded(dumped)
+    first = words.numbers[words.owners == 0]
+    people = np.unique(families.numbers)[:_FAMILIES]
+    return Traits(signatures[:1].ravel(), np.unique(keys.numbers), first, people).dump()
+
+
+def worth_judging(dumped: Sequence[bytes]) -> Pairs:
+    """The pairs that may be one work, of many that may be, by their dumped traits."""
+    if not dumped:
+        return np.empty((0, 2), np.int64)
+    signatures, signed, keys, words, families = _loaded(dumped)
     found = [
-        near_copies([one.signature for one in many], floor=_TEXT_FLOOR),
-        shared(*_flat([one.keys for one in many]), wide=_WIDE_BLOCK),
-        _titled([one.words for one in many], [one.families for one in many]),
+        signed[near_copies(signatures, floor=_TEXT_FLOOR)],
+        shared(keys.numbers, keys.owners, wide=_WIDE_BLOCK),
+        _titled(words, families, len(dumped)),
     ]
     return np.unique(np.concatenate(found), axis=0)
 
 
-def _titled(words: Sequence[Numbers], families: Sequence[Numbers]) -> Pairs:
-    """The pairs with a likeness in their titles that share a family name and one of their title's rarest words."""
-    flat, owners = _flat(words)
-    names, named = _flat(families)
+def _loaded(dumped: Sequence[bytes]) -> tuple[NDArray[np.uint32], NDArray[np.int64], _Column, _Column, _Column]:
+    """Of many at once: the signatures, (n, 64), and the positions of those who have one; keys, words and families."""
+    buffer = np.frombuffer(b"".join(dumped), np.uint64)
+    lengths = np.array([len(one) for one in dumped], np.int64) // 8
+    starts = np.cumsum(lengths) - lengths
+    sizes = buffer[starts].view(np.uint16).reshape(-1, 4).astype(np.int64)
+    signed = np.flatnonzero(sizes[:, 0])
+    width = int(sizes[:, 0].max(initial=0)) // 2
+    signatures = buffer[starts[signed, None] + 1 + np.arange(width)].view(np.uint32)
+    ends = np.cumsum(np.concatenate([starts[:, None] + 1 + sizes[:, :1] // 2, sizes[:, 1:]], axis=1), axis=1)
+    keys, words, families = (_Column.cut(buffer, ends[:, part], sizes[:, part + 1]) for part in range(3))
+    return signatures, signed, keys, words, families
+
+
+def _titled(words: _Column, families: _Column, count: int) -> Pairs:
+    """The pairs, of ``count`` records, with a likeness in their titles that share a family name and one of their
+    title's rarest words."""
+    flat, owners = words.numbers, words.owners
+    names, named = families.numbers, families.owners
     if not len(flat) or not len(names):
         return np.empty((0, 2), np.int64)
     _, columns, counts = np.unique(flat, return_inverse=True, return_counts=True)
     order = np.lexsort((flat, counts[columns], owners))
-    first = np.searchsorted(owners, np.arange(len(words)))
-    sizes = np.bincount(owners, minlength=len(words))
+    first = np.searchsorted(owners, np.arange(count))
+    sizes = np.bincount(owners, minlength=count)
     keys, holders = [], []
     for rank in range(_RAREST):
         held = sizes[named] > rank
@@ -109,19 +133,13 @@ def _titled(words: Sequence[Numbers], families: Sequence[Numbers]) -> Pairs:
         keys.append((names[held] * np.uint64(0x9E3779B97F4A7C15)) ^ telling)
         holders.append(named[held])
     pairs = shared(np.concatenate(keys), np.concatenate(holders), wide=_WIDE_BLOCK)
-    titles = csr_array((np.ones(len(flat), np.float32), (owners, columns)), shape=(len(words), len(counts)))
+    titles = csr_array((np.ones(len(flat), np.float32), (owners, columns)), shape=(count, len(counts)))
     alike = [np.empty((0, 2), np.int64)]
     for at in range(0, len(pairs), _PIECE):
         left, right = pairs[at : at + _PIECE].T
         both = np.asarray((titles[left].multiply(titles[right])).sum(axis=1)).ravel()
         alike.append(pairs[at : at + _PIECE][both >= _TITLE_FLOOR * (sizes[left] + sizes[right] - both)])
     return np.concatenate(alike)
-
-
-def _flat(many: Sequence[Numbers]) -> tuple[Numbers, NDArray[np.int64]]:
-    """All numbers in one row, and the position of the one that each is of."""
-    owners = np.repeat(np.arange(len(many)), [len(one) for one in many])
-    return np.concatenate([np.empty(0, np.uint64), *many]), owners
 
 
 def _numbers(texts: Iterable[str]) -> Numbers:

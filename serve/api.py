@@ -24,6 +24,7 @@ from serve.reference import reference_html
 from serve.run import Failed, Run, Step, answer_of
 from serve.service import Service
 from serve.tools import build_tools
+from serve.where import Where, found
 
 PATHS = ("/api/{rest:path}", "/v1/{rest:path}", "/mcp", "/docs", "/openapi.json")
 """Where ``build_api`` answers."""
@@ -36,6 +37,7 @@ class _Body(BaseModel):
 class SearchRequest(_Body):
     question: str = Field(min_length=1, max_length=MAX_QUESTION, examples=["Which methods prune whole layers?"])
     k: int = Field(10, ge=1, le=100, description="how many papers at most")
+    where: Where = Where()
 
 
 class EarlierTurn(_Body):
@@ -49,6 +51,7 @@ class EarlierTurn(_Body):
 class AskRequest(_Body):
     question: str = Field(min_length=1, max_length=MAX_QUESTION, examples=["How does FiedlerPrune choose its masks?"])
     history: list[EarlierTurn] = Field(default=[], max_length=100, description="earlier turns, oldest first")
+    where: Where = Where()
     stream: bool = Field(False, description="server-sent events instead of one JSON object")
 
 
@@ -105,7 +108,7 @@ def _router(service: Service) -> APIRouter:
 
     @router.post("/search", summary="Find the papers that bear on a question")
     def search(body: SearchRequest) -> Json:
-        return search_json(body.question, CitewellRetriever(service.library()).search(body.question, k=body.k))
+        return search_json(body.question, found(service, body.question, body.k, body.where.filter()))
 
     @router.post(
         "/check", summary="Tell whether the library bears a sentence out, contradicts it or does not speak of it"
@@ -123,10 +126,10 @@ def _router(service: Service) -> APIRouter:
 
     @router.get("/papers/{paper_id}", summary="One paper with its abstract and its places")
     def paper(paper_id: str = Path(max_length=200)) -> Json:
-        found = service.library().papers([paper_id])
-        if not found:
+        papers = service.library().papers([paper_id])
+        if not papers:
             raise HTTPException(404, f"the library holds no paper {paper_id!r}; /api/papers lists the ids")
-        return paper_json(found[0])
+        return paper_json(papers[0])
 
     @router.post(
         "/ask",
@@ -137,7 +140,7 @@ def _router(service: Service) -> APIRouter:
     async def ask(body: AskRequest, request: Request) -> JSONResponse | StreamingResponse:
         service.engine()  # a fault now is a status code, even for a stream
         history = [Turn(t.question, t.answer, tuple(t.paper_ids)) for t in body.history]
-        run = Run(service.engine, body.question, history)
+        run = Run(service.engine, body.question, history, where=body.where.filter())
         if body.stream:
             return StreamingResponse(
                 _events(run), media_type="text/event-stream", headers={"Cache-Control": "no-cache"}

@@ -18,10 +18,11 @@ from rag.contract import Json, answer_json, paper_json, search_json
 from rag.errors import CitewellError
 from rag.library import Library
 from rag.records import Finished, Turn, Waiting
-from rag.retrieve import MAX_QUESTION, CitewellRetriever
+from rag.retrieve import MAX_QUESTION
 from serve.faults import words_of
 from serve.run import Engine, Failed, Run
 from serve.service import Service
+from serve.where import Where, found
 
 _ABOUT = (
     "A library of paper abstracts. 'ask' answers a question from it, every sentence with the exact words that bear it "
@@ -44,9 +45,13 @@ def build_tools(service: Service) -> MCPServer:
     server: MCPServer = MCPServer("citewell", instructions=_ABOUT, log_level="WARNING")
 
     @server.tool(annotations=_READ_ONLY, description="Find the papers that bear on a question, best first.")
-    def search(question: _Question, k: Annotated[int, Field(ge=1, le=100, description="papers at most")] = 10) -> Json:
+    def search(
+        question: _Question,
+        k: Annotated[int, Field(ge=1, le=100, description="papers at most")] = 10,
+        where: Where = Where(),  # noqa: B008
+    ) -> Json:
         try:
-            return search_json(question, CitewellRetriever(service.library()).search(question, k=k))
+            return search_json(question, found(service, question, k, where.filter()))
         except CitewellError as error:
             raise ToolError(words_of(error)) from error
 
@@ -54,8 +59,16 @@ def build_tools(service: Service) -> MCPServer:
         annotations=_READ_ONLY,
         description="Answer a question from the library, every sentence cited, or say that the library holds no answer.",
     )
-    async def ask(question: _Question, context: Context, history: _Earlier = []) -> Json:  # noqa: B006
-        run = Run(service.engine, question, [_turn(item) for item in history])
+    async def ask(
+        question: _Question,
+        context: Context,
+        history: _Earlier = [],  # noqa: B006
+        where: Where = Where(),  # noqa: B008
+    ) -> Json:
+        try:
+            run = Run(service.engine, question, [_turn(item) for item in history], where=where.filter())
+        except CitewellError as error:
+            raise ToolError(words_of(error)) from error
         async with aclosing(run.steps()) as steps:
             async for step in steps:
                 if isinstance(step, Waiting):
@@ -71,12 +84,12 @@ def build_tools(service: Service) -> MCPServer:
     )
     def get_paper(paper_id: Annotated[str, Field(min_length=1, max_length=200)]) -> Json:
         try:
-            found = service.library().papers([paper_id])
+            papers = service.library().papers([paper_id])
         except CitewellError as error:
             raise ToolError(words_of(error)) from error
-        if not found:
+        if not papers:
             raise ToolError(f"the library holds no paper {paper_id!r}; 'search' gives the ids of those it finds")
-        return paper_json(found[0])
+        return paper_json(papers[0])
 
     return server
 

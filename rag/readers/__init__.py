@@ -1,4 +1,7 @@
-"""Files of any kind to records: ``read`` for all of a path, ``files`` and ``read_file`` for one file at a time."""
+"""Files of any kind to records: ``read`` for all of a path; ``files``, ``read_file`` for one file at a time.
+
+``read_raw`` and ``made`` are the two halves of ``read_file``, for who can do without making every record.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,12 @@ from pathlib import Path
 from rag.errors import SourceError
 from rag.readers.archive import LARGEST, unpacked
 from rag.readers.encoding import NotText, open_text
+from rag.readers.fields import Raw
 from rag.readers.formats import UnknownFormat, reader_of
 from rag.readers.screen import reason_to_skip
 from rag.records import Skipped, SourceRecord
 
-__all__ = ["files", "read", "read_file"]
+__all__ = ["Raw", "files", "made", "read", "read_file", "read_raw"]
 
 
 def files(path: Path) -> list[tuple[Path, str]]:
@@ -40,6 +44,23 @@ def read(path: Path) -> Iterator[SourceRecord | Skipped]:
 
 def read_file(path: Path, name: str) -> Iterator[SourceRecord | Skipped]:
     """The records of one file, called ``name`` in the sources. A file that cannot be read is one Skipped."""
+    return map(made, read_raw(path, name))
+
+
+def made(raw: Raw | Skipped) -> SourceRecord | Skipped:
+    """The record of ``raw``, or why it is no paper."""
+    if isinstance(raw, Skipped):
+        return raw
+    try:
+        record = raw.record()
+    except Exception as error:  # one bad record never stops a file, whatever it holds
+        return Skipped(raw.source.file, raw.source.row, f"cannot be read: {type(error).__name__}: {error}")
+    reason = reason_to_skip(record.abstract, record.title)
+    return Skipped(raw.source.file, raw.source.row, reason) if reason else record
+
+
+def read_raw(path: Path, name: str) -> Iterator[Raw | Skipped]:
+    """As ``read_file``, but the records are not made yet, and may turn out to be no papers."""
     try:
         if path.stat().st_size > LARGEST:
             yield Skipped(name, None, f"larger than {LARGEST >> 20} MB; cut it into smaller files")
@@ -51,7 +72,7 @@ def read_file(path: Path, name: str) -> Iterator[SourceRecord | Skipped]:
     yield from _read_bytes(data, name)
 
 
-def _read_bytes(data: bytes, name: str) -> Iterator[SourceRecord | Skipped]:
+def _read_bytes(data: bytes, name: str) -> Iterator[Raw | Skipped]:
     if not data.strip():
         yield Skipped(name, None, "empty file")
         return
@@ -62,7 +83,7 @@ def _read_bytes(data: bytes, name: str) -> Iterator[SourceRecord | Skipped]:
             yield from _read_text(found[1], found[0])
 
 
-def _read_text(data: bytes, name: str) -> Iterator[SourceRecord | Skipped]:
+def _read_text(data: bytes, name: str) -> Iterator[Raw | Skipped]:
     if not data.strip():
         yield Skipped(name, None, "empty file")
         return
@@ -71,8 +92,6 @@ def _read_text(data: bytes, name: str) -> Iterator[SourceRecord | Skipped]:
         stream = open_text(data)
         for item in reader_of(stream, name)(stream, name):
             empty = False
-            if isinstance(item, SourceRecord) and (reason := reason_to_skip(item.abstract, item.title)):
-                item = Skipped(name, item.source.row, reason)
             yield item
     except (NotText, UnknownFormat) as error:
         yield Skipped(name, None, str(error))

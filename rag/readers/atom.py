@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import TextIO
 from xml.etree.ElementTree import Element
 
-from rag.readers.fields import to_record
+from rag.readers.fields import Raw
 from rag.readers.xmltree import child, children, elements, local, words
-from rag.records import Skipped, Source, SourceRecord
+from rag.records import Skipped, Source
 
 
 def looks_like(head: str) -> bool:
@@ -17,7 +17,7 @@ def looks_like(head: str) -> bool:
     return bool(re.search(r"<(?:\w+:)?(?:feed|entry)\b[^>]*http://www\.w3\.org/2005/Atom", head))
 
 
-def read(stream: TextIO, file: str) -> Iterator[SourceRecord | Skipped]:
+def read(stream: TextIO, file: str) -> Iterator[Raw | Skipped]:
     """The entries of a feed."""
     row = 0
     for found in elements(stream, file, frozenset({"entry"})):
@@ -28,10 +28,10 @@ def read(stream: TextIO, file: str) -> Iterator[SourceRecord | Skipped]:
             yield _record(found, Source(file, row))
 
 
-def _record(entry: Element, source: Source) -> SourceRecord:
+def _record(entry: Element, source: Source) -> Raw:
     address = words(child(entry, "id"))
     on_arxiv = "arxiv.org/" in address
-    return to_record(
+    return Raw(
         {
             "title": words(child(entry, "title")),
             "abstract": words(child(entry, "summary")) or words(child(entry, "content")),

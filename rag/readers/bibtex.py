@@ -10,8 +10,8 @@ from pybtex.database.input.bibtex import LowLevelParser, month_names  # type: ig
 from pybtex.exceptions import PybtexError  # type: ignore[import-untyped]
 
 from rag.fold import plain
-from rag.readers.fields import to_record
-from rag.records import Skipped, Source, SourceRecord
+from rag.readers.fields import Raw
+from rag.records import Skipped, Source
 
 _START = re.compile(r"^[^\S\n]*@(?=\s*[A-Za-z]+\s*[{(])", re.MULTILINE)
 _KIND = re.compile(r"@\s*([A-Za-z]+)")
@@ -23,7 +23,7 @@ def looks_like(head: str) -> bool:
     return bool(re.search(r"^[^\S\n]*@\s*[A-Za-z]+\s*[{(]\s*(?:[^\s,{}()]+\s*,|\w+\s*=)", head, re.MULTILINE))
 
 
-def read(stream: TextIO, file: str) -> Iterator[SourceRecord | Skipped]:
+def read(stream: TextIO, file: str) -> Iterator[Raw | Skipped]:
     """The entries of a BibTeX text; ``@string`` abbreviations hold from where they stand."""
     macros = dict(month_names)
     row = 0
@@ -39,7 +39,7 @@ def read(stream: TextIO, file: str) -> Iterator[SourceRecord | Skipped]:
                 yield Skipped(file, row, f"not valid BibTeX: {error}")
             continue
         if kind != "string":
-            yield to_record(found, Source(file, row))
+            yield Raw(found, Source(file, row))
 
 
 def fields(entry: str, macros: dict[str, str] | None = None) -> dict[str, str]:

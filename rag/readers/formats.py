@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from rag.readers import atom, bibtex, jsonlist, labelled, markdown, medline, pubmed, ris, table, textlist
-from rag.records import Skipped, SourceRecord
+from rag.readers.fields import Raw
+from rag.records import Skipped
 
-Reader = Callable[[TextIO, str], Iterator[SourceRecord | Skipped]]
+Reader = Callable[[TextIO, str], Iterator[Raw | Skipped]]
 """From an open text and the file's name, its records in order."""
 
 _HEAD = 1 << 16

@@ -10,7 +10,7 @@ from typing import TextIO, cast
 from pybtex.exceptions import PybtexError  # type: ignore[import-untyped]
 
 from rag.readers import bibtex
-from rag.readers.fields import field_name, is_telling, to_record
+from rag.readers.fields import Raw, field_name, is_telling, to_record
 from rag.records import Skipped, Source, SourceRecord
 
 _DECODER = json.JSONDecoder(strict=False)
@@ -22,16 +22,16 @@ def looks_like(head: str) -> bool:
     return bool(re.match(r'\s*(?:\{\s*["}]|\[\s*(?:[\]{["]|$))', head))
 
 
-def read(stream: TextIO, file: str) -> Iterator[SourceRecord | Skipped]:
+def read(stream: TextIO, file: str) -> Iterator[Raw | Skipped]:
     """The records of a JSON or JSONL text; an object that cannot be read is one Skipped."""
     first = next((line for line in stream if line.strip()), "")
     stream.seek(0)
     objects = _lines(stream) if _is_object(first) else _whole(stream.read())
     for row, found in enumerate(objects, 1):
         if isinstance(found, Mapping):
-            yield _record(cast("Mapping[str, object]", found), Source(file, row))
+            yield Raw(cast("Mapping[str, object]", found), Source(file, row), _record)
         elif isinstance(found, str) and len(found.split()) > 1:
-            yield to_record({"abstract": found}, Source(file, row))
+            yield Raw({"abstract": found}, Source(file, row))
         else:
             broken = isinstance(found, ValueError)
             yield Skipped(file, row, f"not valid JSON: {found}" if broken else "no record: neither object nor text")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import TextIO
 
-from rag.readers.fields import to_record
-from rag.records import Source, SourceRecord
+from rag.readers.fields import Raw
+from rag.records import Source
 
 _LABEL = re.compile(
     r"(?i)^[^\S\n]*(?:[-*+]\s+)?[*_]{0,2}(titles?|authors?|abstract|summary|tl;?dr|year|date|venue|conference|journal|keywords?"
@@ -21,11 +21,11 @@ def looks_like(head: str) -> bool:
     return bool(labels & {"title", "标题", "题目"}) and bool(labels & {"abstract", "summary", "摘要"})
 
 
-def read(stream: TextIO, file: str) -> Iterator[SourceRecord]:
+def read(stream: TextIO, file: str) -> Iterator[Raw]:
     """The records of a labelled text; one begins at a label that the one before already has."""
     text = stream.read().replace("\r\n", "\n").replace("\r", "\n")
     for row, found in enumerate(records(text), 1):
-        yield to_record(found, Source(file, row))
+        yield Raw(found, Source(file, row))
 
 
 def records(text: str) -> Iterator[dict[str, str]]:

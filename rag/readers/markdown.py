@@ -9,9 +9,9 @@ from typing import TextIO
 
 from rag.readers import labelled
 from rag.readers.clean import clean
-from rag.readers.fields import to_record
+from rag.readers.fields import Raw
 from rag.readers.textlist import is_heading
-from rag.records import Skipped, Source, SourceRecord
+from rag.records import Skipped, Source
 
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
 _UNDERLINE = re.compile(r"^ {0,3}(?:={3,}|-{3,})[ \t]*$")
@@ -35,12 +35,12 @@ def looks_like(head: str, name: str) -> bool:
     return name.casefold().endswith((".md", ".markdown")) and bool(re.search(r"(?m)^(?:=|-){3,}\s*$", head))
 
 
-def read(stream: TextIO, file: str) -> Iterator[SourceRecord | Skipped]:
+def read(stream: TextIO, file: str) -> Iterator[Raw | Skipped]:
     """The abstracts under their headings; a heading above several paragraphs heads a list and is Skipped."""
     text = stream.read().replace("\r\n", "\n").replace("\r", "\n")
     front = _FRONT.match(text)
     if front:
-        yield to_record(_front_matter(front[1], text[front.end() :]), Source(file, 1))
+        yield Raw(_front_matter(front[1], text[front.end() :]), Source(file, 1))
         return
     sections = list(_sections(text))
     filled = [section for section in sections if section.blocks]
@@ -58,7 +58,7 @@ def read(stream: TextIO, file: str) -> Iterator[SourceRecord | Skipped]:
                 yield Skipped(file, row, "heading")
                 continue
             found = _fields(block)
-            yield to_record({"title": "" if is_list else section.heading, **found}, Source(file, row))
+            yield Raw({"title": "" if is_list else section.heading, **found}, Source(file, row))
 
 
 def _sections(text: str) -> Iterator[_Section]:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import TextIO
 
-from rag.readers.fields import to_record
-from rag.records import Source, SourceRecord
+from rag.readers.fields import Raw
+from rag.records import Source
 
 _TAG = re.compile(r"^([A-Z][A-Z0-9]{1,3})\s{0,3}- ?(.*)$")
 _START = re.compile(r"^PMID\s?- ?\d", re.MULTILINE)
@@ -18,7 +18,7 @@ def looks_like(head: str) -> bool:
     return bool(_START.search(head[:4096]))
 
 
-def read(stream: TextIO, file: str) -> Iterator[SourceRecord]:
+def read(stream: TextIO, file: str) -> Iterator[Raw]:
     """The citations of a MEDLINE text; a record begins at each PMID."""
     text = stream.read().replace("\r\n", "\n").replace("\r", "\n")
     for row, tags in enumerate(_records(text), 1):
@@ -41,13 +41,13 @@ def _records(text: str) -> Iterator[dict[str, list[str]]]:
         yield tags
 
 
-def _record(tags: dict[str, list[str]], source: Source) -> SourceRecord:
+def _record(tags: dict[str, list[str]], source: Source) -> Raw:
     def first(*names: str) -> str:
         return next((tags[name][0] for name in names if tags.get(name)), "")
 
     identifiers = [*tags.get("LID", []), *tags.get("AID", [])]
     pmid = first("PMID")
-    return to_record(
+    return Raw(
         {
             "title": first("TI", "BTI"),
             "abstract": first("AB"),

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import TextIO
 from xml.etree.ElementTree import Element
 
-from rag.readers.fields import to_record
+from rag.readers.fields import Raw
 from rag.readers.xmltree import child, children, elements, words
-from rag.records import Skipped, Source, SourceRecord
+from rag.records import Skipped, Source
 
 
 def looks_like(head: str) -> bool:
@@ -17,7 +17,7 @@ def looks_like(head: str) -> bool:
     return bool(re.search(r"<(?:PubmedArticleSet|PubmedArticle|PubmedBookArticle|MedlineCitation)\b", head))
 
 
-def read(stream: TextIO, file: str) -> Iterator[SourceRecord | Skipped]:
+def read(stream: TextIO, file: str) -> Iterator[Raw | Skipped]:
     """The articles of a PubMed XML text; a structured abstract keeps its labels, a line each."""
     row = 0
     for found in elements(stream, file, frozenset({"PubmedArticle", "PubmedBookArticle"})):
@@ -28,7 +28,7 @@ def read(stream: TextIO, file: str) -> Iterator[SourceRecord | Skipped]:
             yield _record(found, Source(file, row))
 
 
-def _record(article: Element, source: Source) -> SourceRecord:
+def _record(article: Element, source: Source) -> Raw:
     citation = child(article, "MedlineCitation")
     if citation is None:
         citation = child(article, "BookDocument")
@@ -39,7 +39,7 @@ def _record(article: Element, source: Source) -> SourceRecord:
     ids = [*children(inner, "ELocationID"), *children(article, "ArticleId")]
     dois = [words(item) for item in ids if "doi" in (item.get("EIdType"), item.get("IdType"))]
     dates = [*children(inner, "PubDate"), *children(inner, "ArticleDate"), *children(article, "PubMedPubDate")]
-    return to_record(
+    return Raw(
         {
             "title": words(child(inner, "ArticleTitle")) or words(child(inner, "VernacularTitle")),
             "abstract": _abstract(inner),

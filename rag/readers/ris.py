@@ -8,8 +8,8 @@ from typing import TextIO
 
 import rispy  # type: ignore[import-untyped]
 
-from rag.readers.fields import to_record
-from rag.records import Skipped, Source, SourceRecord
+from rag.readers.fields import Raw
+from rag.records import Skipped, Source
 
 _START = re.compile(r"^TY\s{1,2}-\s?", re.MULTILINE)
 _END = re.compile(r"^ER\s{1,2}-.*$", re.MULTILINE)
@@ -21,7 +21,7 @@ def looks_like(head: str) -> bool:
     return bool(_START.search(head[:4096]))
 
 
-def read(stream: TextIO, file: str) -> Iterator[SourceRecord | Skipped]:
+def read(stream: TextIO, file: str) -> Iterator[Raw | Skipped]:
     """The references of a RIS text; one that cannot be read is one Skipped."""
     text = stream.read().replace("\r\n", "\n").replace("\r", "\n")
     starts = [match.start() for match in _START.finditer(text)]
@@ -38,8 +38,8 @@ def read(stream: TextIO, file: str) -> Iterator[SourceRecord | Skipped]:
         yield _record(found[0], Source(file, row))
 
 
-def _record(found: dict[str, object], source: Source) -> SourceRecord:
-    return to_record(
+def _record(found: dict[str, object], source: Source) -> Raw:
+    return Raw(
         {
             "title": found.get("title") or found.get("primary_title") or found.get("short_title"),
             "abstract": found.get("abstract") or found.get("notes_abstract"),

@@ -7,8 +7,8 @@ import statistics
 from collections.abc import Iterator
 from typing import TextIO
 
-from rag.readers.fields import KNOWN, field_name, is_telling, to_record
-from rag.records import Skipped, Source, SourceRecord
+from rag.readers.fields import KNOWN, Raw, field_name, is_telling
+from rag.records import Skipped, Source
 
 _DELIMITERS = ("\t", ",", ";", "|")
 _LARGEST_CELL = 1 << 20
@@ -22,7 +22,7 @@ def looks_like(head: str, name: str) -> bool:
     return name.casefold().removesuffix(".gz").endswith((".csv", ".tsv", ".tab"))
 
 
-def read(stream: TextIO, file: str) -> Iterator[SourceRecord | Skipped]:
+def read(stream: TextIO, file: str) -> Iterator[Raw | Skipped]:
     """The rows of a table, the header not counted. A row that cannot be read is one Skipped."""
     text = stream.read().replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
     lines = [f"{line}\n" for line in text.split("\n")]  # str.splitlines() also breaks at U+2028 and the like
@@ -41,7 +41,7 @@ def read(stream: TextIO, file: str) -> Iterator[SourceRecord | Skipped]:
         if isinstance(cells, str):
             yield Skipped(file, row, cells)
         else:
-            yield to_record(dict(zip(columns, cells, strict=False)), Source(file, row))
+            yield Raw(dict(zip(columns, cells, strict=False)), Source(file, row))
 
 
 def _fitted(cells: list[str], columns: list[str], delimiter: str) -> list[str] | str:

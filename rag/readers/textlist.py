@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import TextIO
 
-from rag.readers.clean import clean, line
-from rag.records import Skipped, Source, SourceRecord
+from rag.readers.fields import Raw
+from rag.records import Skipped, Source
 
 _BLANK = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
 _SENTENCE_END = re.compile(r"""[.!?…]["'”’)\]]*$|[。！？]""")
@@ -21,7 +21,7 @@ _LIST_WORDS = re.compile(
 )
 
 
-def read(stream: TextIO, file: str) -> Iterator[SourceRecord | Skipped]:
+def read(stream: TextIO, file: str) -> Iterator[Raw | Skipped]:
     """The abstracts of a text in order, headings as Skipped; a block is an abstract, a heading or a title."""
     blocks = _split(stream.read().replace("\r\n", "\n").replace("\r", "\n"))
     headings = [is_heading(block) for block in blocks]
@@ -39,7 +39,7 @@ def read(stream: TextIO, file: str) -> Iterator[SourceRecord | Skipped]:
         row += 1
         title, abstract = (pending, block) if pending else _title_line(block)
         pending = ""
-        yield SourceRecord(Source(file, row), clean(abstract), title=line(title))
+        yield Raw({"title": title, "abstract": abstract}, Source(file, row))
 
 
 def is_heading(block: str) -> bool:

@@ -125,7 +125,7 @@ def test_a_file_of_systems_is_read_in_its_order(lineup: Callable[[str], Path]) -
         ("k = 3", "'k' stands outside of any table"),
         ("[a", "cannot be read as TOML"),
         ("[a]\nretriver = 'bm25'", "system 'a': unknown key 'retriver'; known ones: retriever, embedder"),
-        ("[a]\nretriever = 'bm52'", "system 'a': unknown retriever 'bm52'; take one of fused, bm25, dense"),
+        ("[a]\nretriever = 'bm52'", "system 'a': unknown retriever 'bm52'; take one of fused, graph, bm25, dense"),
         ("[a]\nk = 0", "system 'a': k is 0"),
         ("[a]\nk = true", "system 'a': k is True; it must be a int"),
         ("[a]\nclass = 'x'", "class is 'x'; it must be 'package.module:factory'"),

@@ -44,6 +44,8 @@ def test_each_size_is_measured_and_a_change_embeds_one_paper(papers: Path, in_pr
         assert set(row["disk_bytes"]) == {"catalogue.*", "vectors", "words-*", "tokens-*"}
         assert all(size > 0 for size in row["disk_bytes"].values())
         assert 0 < row["search_ms"]["p50"] <= row["search_ms"]["p95"]
+        assert row["one_change_cpu_s"] > 0
+        assert 0 < row["search_cpu_ms"]["p50"] <= row["search_cpu_ms"]["p95"]
     assert json.loads(json.dumps(found)) == found
     table = print_scale(found).splitlines()
     assert table[0].split() == ["records", "5", "13"]

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.catalogue import Catalogue, SourceFile
+from rag.dedupe import printed
 from rag.errors import IndexStateError
-from rag.records import Chunk, Paper, Skipped, Source, SourceRecord
+from rag.records import Chunk, Paper, Printed, Skipped, Source, SourceRecord
 
 FULL = {
     "title": "A title",
@@ -55,7 +56,7 @@ def test_what_is_written_is_there_when_it_is_opened_again(catalogue: Catalogue) 
         catalogue.write_meta({"generation": "2", "lexical": "w"})
         catalogue.write_roots(["/s", "/r"])
         catalogue.write_file(file)
-        catalogue.write_records(file.path, records)
+        catalogue.write_records(file.path, [r if isinstance(r, Skipped) else printed(r) for r in records])
         catalogue.write_papers(papers, remove=[])
         catalogue.write_chunks([Chunk("c1", "p1", 0, 5, "Bare."), Chunk("c2", "p2", 0, 5, "Full.")], of=["p1", "p2"])
         catalogue.write_merges([merge])
@@ -64,7 +65,9 @@ def test_what_is_written_is_there_when_it_is_opened_again(catalogue: Catalogue) 
     assert again.meta() == {"generation": "2", "lexical": "w"}
     assert again.roots() == ["/r", "/s"]
     assert again.files() == {file.path: file}
-    assert again.records(file.path) == records
+    assert [r if isinstance(r, Skipped) else r.record for r in again.records(file.path)] == records
+    held = [(r.print, r.source) for r in again.records(file.path) if isinstance(r, Printed)]
+    assert held == [(printed(r).print, r.source) for r in records if isinstance(r, SourceRecord)]
     assert again.skipped() == [records[1], records[3]]
     assert again.papers() == [papers[1], papers[0]]
     assert again.chunks() == {"c1": ("p1", 0, 5), "c2": ("p2", 0, 5)}

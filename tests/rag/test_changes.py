@@ -11,8 +11,8 @@ from rag import changes as changing
 from rag import dedupe as deduping
 from rag.catalogue import Catalogue
 from rag.changes import changes
-from rag.dedupe import Memory, dedupe, record_print, works
-from rag.records import Source, SourceRecord
+from rag.dedupe import Memory, dedupe, printed, works
+from rag.records import Paper, Printed, Source, SourceRecord
 
 GRAPHS = "We propose GraphFoo, a method that prunes large graphs quickly. It needs no training at all."
 TREES = (
@@ -31,18 +31,19 @@ RECORDS = st.builds(
 LISTS = st.lists(RECORDS, min_size=1, max_size=8, unique_by=lambda r: r.source)
 
 
-def printed(records: list[SourceRecord]) -> list[tuple[str, SourceRecord]]:
-    return [(record_print(r), r) for r in records]
+def all_printed(records: list[SourceRecord]) -> list[Printed]:
+    return [printed(r) for r in records]
 
 
 @given(st.lists(LISTS, min_size=2, max_size=4))
 def test_what_is_remembered_changes_no_decision(states: list[list[SourceRecord]]) -> None:
     memory = Memory()
     for records in states:
-        found = works(printed(records), memory=memory)
+        found = works(all_printed(records), memory=memory)
         assert found.deduped(found.made) == dedupe(records)
         learnt = {**memory.records, **memory.learnt}
-        memory = Memory({r: learnt[r] for r, _ in printed(records)}, memory.met)
+        prints = [one.print for one in all_printed(records)]
+        memory = Memory({r: learnt[r] for r in prints}, memory.met)
 
 
 @settings(max_examples=40)
@@ -50,11 +51,11 @@ def test_what_is_remembered_changes_no_decision(states: list[list[SourceRecord]]
 def test_a_library_changed_step_by_step_is_that_of_a_clean_run(states: list[list[SourceRecord]]) -> None:
     catalogue, before = Catalogue(Path(":memory:")), {}
     for records in states:
-        found = changes(catalogue, printed(records), [])
+        found = changes(catalogue, all_printed(records), [])
         with catalogue.transaction():
             found.write(catalogue)
         clean = Catalogue(Path(":memory:"))
-        anew = changes(clean, printed(records), [])
+        anew = changes(clean, all_printed(records), [])
         with clean.transaction():
             anew.write(clean)
         after = {p.paper_id: p for p in catalogue.papers()}
@@ -64,10 +65,16 @@ def test_a_library_changed_step_by_step_is_that_of_a_clean_run(states: list[list
         assert (found.corpus, found.count, found.duplicates) == (anew.corpus, len(after), len(records) - len(after))
         assert {p.paper_id for p in found.fresh} == after.keys() - before.keys()
         assert {p.paper_id for p in found.altered} == {i for i in after if i in before and before[i] != after[i]}
+        reworded = {i for i in after if i in before and wording(before[i]) != wording(after[i])}
+        assert {p.paper_id for p in found.reworded} == reworded
         assert set(found.gone) == before.keys() - after.keys()
         clean.close()
         before = after
     catalogue.close()
+
+
+def wording(paper: Paper) -> tuple[str, str]:
+    return paper.title, paper.abstract
 
 
 def records_of(count: int) -> list[SourceRecord]:
@@ -85,7 +92,7 @@ def catalogue() -> Catalogue:
 
 
 def apply(catalogue: Catalogue, records: list[SourceRecord], **options: bool) -> changing.Changes:
-    found = changes(catalogue, printed(records), [], **options)
+    found = changes(catalogue, all_printed(records), [], **options)
     with catalogue.transaction():
         found.write(catalogue)
     return found
@@ -98,10 +105,10 @@ def test_one_changed_record_is_one_paper_made_again(catalogue: Catalogue, monkey
     learnt: list[str] = []
     learn = deduping._learn
     monkeypatch.setattr(
-        deduping, "_learn", lambda p, m: learnt.extend(c for c, _ in p if c not in m.records) or learn(p, m)
+        deduping, "_learn", lambda p, m: learnt.extend(o.print for o in p if o.print not in m.records) or learn(p, m)
     )
     found = apply(catalogue, records)
-    assert learnt == [record_print(records[7])]
+    assert learnt == [printed(records[7]).print]
     assert ([p.abstract for p in found.papers.values()], len(found.rest)) == ([records[7].abstract], 29)
     assert (found.added, found.changed, found.removed) == (0, 1, 0)
 
@@ -109,10 +116,10 @@ def test_one_changed_record_is_one_paper_made_again(catalogue: Catalogue, monkey
 def test_code_that_decides_otherwise_decides_anew(catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch) -> None:
     records = records_of(5)
     apply(catalogue, records)
-    assert len(changes(catalogue, printed(records), []).papers) == 0
+    assert len(changes(catalogue, all_printed(records), []).papers) == 0
     for module in (changing, deduping):
         monkeypatch.setattr(module, "memory_print", lambda: "other code")
-    assert len(changes(catalogue, printed(records), []).papers) == 5
+    assert len(changes(catalogue, all_printed(records), []).papers) == 5
     found = apply(catalogue, records)
     assert (found.fresh, found.altered, found.changed) == ([], [], 0)
 

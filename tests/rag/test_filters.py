@@ -20,12 +20,13 @@ from llama_index.core.vector_stores.types import (
 from rag import within
 from rag.answer import CitewellQueryEngine
 from rag.catalogue import SORTS, Catalogue
+from rag.count import count
 from rag.errors import QuestionError
 from rag.filters import Filter
 from rag.library import Library
 from rag.records import Paper, Source
 from rag.retrieve import CitewellRetriever, filter_of
-from rag.survey import Survey, count
+from rag.survey import Survey
 from rag.sync import sync
 
 PAPERS = [

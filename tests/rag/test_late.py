@@ -96,3 +96,24 @@ def test_one_pass_gives_the_same_vectors_as_encode_and_unit_rows_for_tokens(embe
     assert [len(rows) for rows in tokens] == [n + 2 for n in counts]  # and the two special ones
     for rows in tokens:
         np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-5)
+
+
+def test_many_questions_over_chunks_in_common_score_as_one_by_one(tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+
+    def unit(n: int) -> np.ndarray:
+        rows = rng.normal(size=(n, 33)).astype(np.float32)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    store = TokenStore(tmp_path / "tokens.sqlite")
+    ids = [f"c{i:03}" for i in range(300)]
+    store.write(ids, [unit(1 + i % 7) for i in range(299)] + [np.empty((0, 33), np.float32)])
+    questions = [unit(n) for n in (4, 9, 2, 6, 1)] + [np.empty((0, 33), np.float32)]
+    wanted = [ids, ids[5:9], ids, [*ids[::3], "unknown"], [], ids]
+    together = store.scores_many(questions, wanted)
+    alone = [store.scores(q, of) for q, of in zip(questions, wanted, strict=True)]
+    assert [set(found) for found in together] == [set(found) for found in alone]
+    assert [len(found) for found in together] == [299, 4, 299, 100, 0, 0]
+    for found, expected in zip(together, alone, strict=True):
+        assert found == pytest.approx(expected, abs=2e-6)
+    store.close()

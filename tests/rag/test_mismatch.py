@@ -74,6 +74,20 @@ def test_a_negation_that_the_source_lacks_or_has_is_found() -> None:
     assert [m.kind for m in mismatches("Pruning improves the accuracy of large models.", negated)] == ["negation"]
 
 
+def test_a_denial_of_what_a_source_without_any_denial_says_in_other_words_is_found() -> None:
+    source = "The kernels are 1.35-1.40x faster than a stable implementation and yield zero-shot transfer."
+    assert mismatches("The kernels are not 1.35-1.40x faster than a stable one.", source) == [
+        Mismatch("negation", "not 1.35-1.40x faster than")
+    ]
+    assert mismatches("They cannot be applied zero-shot.", source)[0].kind == "negation"
+    assert mismatches("Retraining is not needed.", "The method is training-free.") == []
+
+
+def test_a_short_name_is_not_found_where_one_word_ends_and_the_next_begins() -> None:
+    assert mismatches("MC uses patches.", "From clips it cuts patches.") == [Mismatch("name", "mc")]
+    assert mismatches("3DGS and KANs use patches.", "It compares 3DGS with KAN on patches.") == []
+
+
 def test_a_name_may_stand_in_the_context_but_a_figure_may_not() -> None:
     said = "ORCA lowers FID to 1.26 over DDIM in 7 runs."
     context = "ORCA was compared with DDIM in 7 runs."

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rag.errors import SourceError
-from rag.readers import files, read
+from rag.readers import Raw, files, made, read
 from rag.readers.screen import reason_to_skip
 from rag.records import Skipped, Source, SourceRecord
 
@@ -186,3 +186,10 @@ def test_no_bytes_stop_a_run(tmp_path: Path, data: bytes) -> None:
     for item in found:
         if isinstance(item, SourceRecord):
             item.abstract.encode()
+
+
+def test_a_record_that_cannot_be_made_is_skipped_and_no_other() -> None:
+    def fails(fields: object, source: Source) -> SourceRecord:
+        raise KeyError("abstract")
+
+    assert made(Raw({}, Source("a.json", 3), fails)) == Skipped("a.json", 3, "cannot be read: KeyError: 'abstract'")

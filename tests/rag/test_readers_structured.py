@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.readers import atom, bibtex, jsonlist, medline, pubmed, ris, table
+from rag.readers.fields import Raw
 from rag.readers.formats import Reader
 from rag.records import Skipped, Source, SourceRecord
 
@@ -28,7 +29,7 @@ FULL = SourceRecord(
 
 
 def found(reader: Reader, text: str) -> list[SourceRecord | Skipped]:
-    return list(reader(StringIO(text), "f"))
+    return [item.record() if isinstance(item, Raw) else item for item in reader(StringIO(text), "f")]
 
 
 def test_the_paper_list_form_takes_venue_and_year_from_its_bibtex() -> None:

@@ -96,6 +96,31 @@ def test_a_split_survives_indexing_again_rebuilding_and_the_other_order(index, k
     assert ["one.txt#2", "two.txt#2"] in places(folder)
 
 
+@pytest.mark.parametrize("place", ["one.txt#2", "two.txt#1"])
+def test_a_copy_stays_apart_when_its_file_is_renamed(index, keep, folder, sources, place) -> None:  # type: ignore[no-untyped-def]
+    index(sources)
+    keep(place, apart=True)
+    (sources / "one.txt").rename(sources / "uno.txt")
+    index()
+    assert places(folder) == [["two.txt#1"], ["two.txt#2"], ["uno.txt#1"], ["uno.txt#2"]]
+    (sources / "two.txt").rename(sources / "dos.txt")
+    (sources / "uno.txt").rename(sources / "eins.txt")
+    index()
+    assert places(folder) == [["dos.txt#1"], ["dos.txt#2"], ["eins.txt#1"], ["eins.txt#2"]]
+    (now,) = [d["source"] for d in decisions(folder) if d["paper_id"]]
+    keep(f"{now['file']}#{now['row']}", apart=False)
+    assert ["dos.txt#1", "eins.txt#2"] in places(folder)
+
+
+def test_equal_rows_of_a_file_stay_apart_when_it_is_renamed(index, keep, folder, sources) -> None:  # type: ignore[no-untyped-def]
+    (sources / "twice.txt").write_text(f"{GRAPHS}\n\n{TREES}\n\n{TREES}\n")
+    index(sources / "twice.txt", sources / "twice.txt")
+    keep("twice.txt#3", apart=True)
+    (sources / "twice.txt").rename(sources / "again.txt")
+    index(sources / "again.txt")
+    assert places(folder) == [["again.txt#1"], ["again.txt#2"], ["again.txt#3"]]
+
+
 def test_a_split_waits_for_a_source_that_comes_back(index, keep, folder, sources) -> None:  # type: ignore[no-untyped-def]
     index(sources)
     keep("two.txt#1", apart=True)

@@ -121,6 +121,6 @@ def test_a_damaged_store_is_named_with_the_way_out(tmp_path: Path) -> None:
 def test_a_fault_of_chroma_is_one_line(tmp_path: Path) -> None:
     collection = filled(tmp_path)
     VectorStore(tmp_path).drop("some")
-    with pytest.raises(IndexStateError, match=r"^the vectors cannot be counted .*does not exist.*--rebuild") as caught:
+    with pytest.raises(IndexStateError, match=r"^the vectors cannot be searched .*does not exist.*--rebuild") as caught:
         collection.nearest(AXES[:1], 1)
     assert "\n" not in str(caught.value)

@@ -2,23 +2,25 @@ from __future__ import annotations
 
 import pytest
 
+from rag.count import count
 from rag.library import Library
 from rag.records import Source
 from rag.statements import STATEMENTS
-from rag.survey import Survey, count, survey_of
+from rag.survey import Survey, survey_of
 
-POSITION = next(s for s in STATEMENTS if s.name == "a position")
-LATER = next(s for s in STATEMENTS if s.name == "code promised for later")
+KINDS = {s.name: s for s in STATEMENTS}
+POSITION, LATER, RELEASED = KINDS["a position"], KINDS["code promised for later"], KINDS["code or models released"]
+ROBOTS, PROOF, UNTRAINED = KINDS["trials on real hardware"], KINDS["a proof or guarantee"], KINDS["no training needed"]
 
 
 @pytest.mark.parametrize(
     ("question", "survey"),
     [
         ("How many papers are about federated learning?", Survey(("federated learning",), ())),
-        ("Which papers use Llama models?", Survey(("Llama models",), ())),
+        ("Which papers use Llama models?", Survey(("Llama",), ())),
         ("List all papers on flow matching.", Survey(("flow matching",), ())),
-        ("Which papers are position papers?", Survey((), (), POSITION)),
-        ("Which papers promise to release their code later on?", Survey((), (), LATER)),
+        ("Which papers are position papers?", Survey((), (), (POSITION,))),
+        ("Which papers promise to release their code later on?", Survey((), (), (LATER,))),
         (
             "Which papers deal with both federated learning and embeddings?",
             Survey(("federated learning", "embeddings"), (), all_topics=True),
@@ -36,6 +38,33 @@ LATER = next(s for s in STATEMENTS if s.name == "code promised for later")
         ("What is in file 002?", Survey((), ("002",))),
         ("How many papers are contained in both file 000 and file 001?", Survey((), ("000", "001"))),
         ("How many papers are there?", Survey((), ())),
+        ("who evaluates on cifar", Survey(("cifar",), ())),
+        ("zeroth-order optimisation - who uses it", Survey(("zeroth-order optimisation",), ())),
+        ("any lora papers?", Survey(("lora",), ())),
+        ("List the Gaussian splatting papers.", Survey(("Gaussian splatting",), ())),
+        ("list everything that works with video", Survey(("video",), ())),
+        ("what's there on 3d or 4d scene reconstruction", Survey(("3d 4d scene reconstruction",), ())),
+        ("in 004, who works on PDEs?", Survey(("PDEs",), ("004",))),
+        (
+            "I'm collecting papers on oversmoothing in graph neural networks, which ones do you have?",
+            Survey(("oversmoothing in graph neural networks",), ()),
+        ),
+        (
+            "Which papers evaluate on multi-hop question answering, e.g. HotpotQA?",
+            Survey(("multi-hop question answering", "HotpotQA"), ()),
+        ),
+        ("Is there any paper that was tested on real robots, not only in simulation?", Survey((), (), (ROBOTS,))),
+        ("Which theory papers prove excess risk bounds?", Survey(("excess risk",), (), (PROOF,))),
+        ("Which papers release code or promise that they will?", Survey((), (), (LATER, RELEASED))),
+        ("are there papers that are listed twice? which ones?", Survey((), (), twice=True)),
+        ("Which methods call themselves training-free?", Survey((), (), (UNTRAINED,))),
+        ("Which methods does FiedlerPrune outperform?", None),
+        ("What works best for pruning?", None),
+        ("Tell me about the FiedlerPrune paper.", None),
+        ("Does the paper report a speed-up?", None),
+        ("How many transit records does TransitLM contain?", None),
+        ("Who are the authors of GeoSPRINT?", None),
+        ("What drawbacks do one-step meta-gradient methods have?", None),
         ("Which paper proposes FiedlerPrune?", None),
         ("How many samples does UFCOD need?", None),
         ("What does FiedlerPrune do?", None),
@@ -111,5 +140,5 @@ def test_benchmarks_are_listed_by_name_each_with_its_sentence(seeds_library: Lib
 
 def test_an_acronym_stands_for_what_the_library_says_and_is_not_found_inside_words(seeds_library: Library) -> None:
     spelt_out = count(Survey(("neural collapse",), ()), seeds_library).papers
-    assert [p.label for p in spelt_out] == ["Merging with Directional Alignment", "Multi-class CE dynamics"]
+    assert {"Merging with Directional Alignment", "Multi-class CE dynamics"} <= {p.label for p in spelt_out}
     assert spelt_out == count(Survey(("NC",), ()), seeds_library).papers

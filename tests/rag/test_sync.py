@@ -97,6 +97,29 @@ def test_a_changed_file_re_embeds_only_what_changed(run, folder: Path, fake, sou
     assert found(folder, fake, "a loss for point clouds")[0] == SHAPES
 
 
+def test_papers_that_only_move_are_found_as_before_and_nothing_is_made_anew(
+    run, folder: Path, fake, sources: Path, write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(sources)
+    (held,) = VectorStore(folder / VECTORS).collections()
+    before, fake.calls, chunked = Catalogue(folder / CATALOGUE).chunks(), [], []
+    chunk_papers = syncing.chunk_papers
+    monkeypatch.setattr(
+        syncing, "chunk_papers", lambda papers, **kw: chunked.extend(papers) or chunk_papers(papers, **kw)
+    )
+    write("one.txt", SHAPES, GRAPHS, TREES)
+    assert run(sources) == report(records=5, papers=4, duplicates=1, added=1, changed=2, unchanged=1, embedded=1)
+    assert [p.abstract for p in chunked] == fake.encoded == [SHAPES]
+    after = Catalogue(folder / CATALOGUE)
+    assert before.items() < after.chunks().items()
+    assert {str(p.sources[0]): p.abstract for p in after.papers() if p.abstract in (GRAPHS, TREES)} == {
+        "one.txt#2": GRAPHS,
+        "one.txt#3": TREES,
+    }
+    assert found(folder, fake, "pruning graphs")[0] == GRAPHS
+    assert VectorStore(folder / VECTORS).collections() == [held]
+
+
 def test_the_papers_of_a_removed_file_go_unless_another_holds_them(run, folder: Path, fake, sources: Path) -> None:
     run(sources)
     (sources / "one.txt").unlink()

@@ -179,6 +179,14 @@ def test_search_and_check_speak_of_the_real_seeds(seeds_library: Any, helpers: A
         assert (found["question"], [hit["rank"] for hit in found["hits"]]) == (question, [1, 2, 3])
         best = found["hits"][0]
         assert "GeoSPRINT" in best["label"]
+        within = {"question": question, "k": 3, "where": {"file": ["002*"]}}
+        narrowed = httpx.post(f"{address}/api/search", json=within, timeout=120).json()["hits"]
+        assert {any(s["file"].startswith("002") for s in hit["sources"]) for hit in narrowed} == {True}
+        nothing = httpx.post(f"{address}/api/search", json={"question": question, "where": {"year": "1900"}})
+        assert (nothing.status_code, nothing.json()) == (
+            422,
+            {"error": "no paper of the library fits the filter (year 1900); 'citewell papers' lists what there is"},
+        )
         sentence = "GeoSPRINT improves FID on CIFAR-10 by 0.7-1.1 over DDIM"
         checked = httpx.post(f"{address}/api/check", json={"sentence": sentence}, timeout=120).json()
         assert checked["verdict"] == "supported"

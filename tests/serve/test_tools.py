@@ -37,8 +37,8 @@ def tools_over(engine: Any) -> Any:
 def test_the_tools_say_what_they_take(engine: Any) -> None:
     listed = with_client(tools_over(engine), lambda client: client.list_tools())
     assert [(tool.name, sorted(tool.input_schema["properties"])) for tool in listed.tools] == [
-        ("search", ["k", "question"]),
-        ("ask", ["history", "question"]),
+        ("search", ["k", "question", "where"]),
+        ("ask", ["history", "question", "where"]),
         ("get_paper", ["paper_id"]),
     ]
     assert all(tool.annotations.read_only_hint for tool in listed.tools)
@@ -94,11 +94,14 @@ def test_search_works_on_the_real_seeds_without_a_language_model(seeds_library: 
 
     service = Service(library=lambda: seeds_library, engine=not_ready, status=lambda: "")
 
-    async def work(client: Client) -> tuple[Any, Any]:
+    async def work(client: Client) -> tuple[Any, Any, Any]:
         found = await client.call_tool("search", {"question": QUESTION, "k": 3})
-        return found, await client.call_tool("ask", {"question": QUESTION})
+        within = await client.call_tool("search", {"question": QUESTION, "where": {"year": "1900"}})
+        return found, within, await client.call_tool("ask", {"question": QUESTION})
 
-    found, refused = with_client(build_tools(service), work)
+    found, within, refused = with_client(build_tools(service), work)
+    assert within.is_error
+    assert "no paper of the library fits the filter (year 1900)" in within.content[0].text
     assert len(found.structured_content["hits"]) == 3
     assert "GeoSPRINT" in found.structured_content["hits"][0]["label"]
     assert refused.is_error
