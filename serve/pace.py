@@ -41,6 +41,7 @@ class Pace:
     def _recent(self, key: str) -> deque[float]:
         times = self._times.setdefault(key, deque())
         self._times.move_to_end(key)
-        while times and times[0] <= self._clock() - self._seconds:
+        # as ``wait`` reckons, so that rounding never leaves one that is waited for 0 seconds
+        while times and times[0] + self._seconds - self._clock() <= 0:
             times.popleft()
         return times

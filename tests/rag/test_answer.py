@@ -391,6 +391,19 @@ def test_the_english_draft_of_a_chinese_answer_is_not_streamed(
     assert shown.startswith(f"{TRANSLATED}。")
 
 
+def test_the_language_of_the_answer_may_be_another_than_that_of_the_question(
+    retriever: CitewellRetriever, scripted: Callable[..., Any]
+) -> None:
+    llm = scripted(to_english=QUESTION, answer=f"{TRUE} [1].", from_english=f"{TRANSLATED}。")
+    engine = CitewellQueryEngine(retriever, llm)
+    shown = []
+    for question, language in ((QUESTION, "Chinese"), (CHINESE, "English")):
+        *_, last = engine.stream(question, language=language)
+        assert isinstance(last, Finished)
+        shown.append(last.answer.sentences[0].text.rstrip("。."))
+    assert shown == [TRANSLATED, TRUE]
+
+
 @pytest.fixture
 def hostile(tmp_path: Path, embedder: Embedder) -> Iterator[Library]:
     """A library in which one abstract gives orders, over several lines and with lines like the prompt's own."""

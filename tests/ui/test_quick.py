@@ -47,6 +47,24 @@ def test_a_turn_after_300_others_sends_and_draws_no_more_than_one_after_40(
 
 
 @pytest.mark.browser
+def test_twenty_people_at_once_each_see_their_place_and_none_is_lost(opened: Callable[..., Any], engine: Any) -> None:
+    engine.delay = 0.0
+    with served(lambda: engine) as url:
+        first, *others = (opened(url, width=1000, height=600) for _ in range(20))
+        ask(first, "an endless one")
+        first.wait_for_selector(".cw-draft")
+        for place, page in enumerate(others, 1):
+            ask(page, QUESTION)
+            words = "One question is" if place == 1 else f"{place} questions are"
+            page.wait_for_selector(f"text={words} ahead of yours")
+        first.click("#cw-stop")
+        for page in others:
+            page.wait_for_selector("#cw-past .cw-ref")
+    assert engine.most_running == 1
+    assert [question for question, _ in engine.asked] == ["an endless one"] + 19 * [QUESTION]
+
+
+@pytest.mark.browser
 def test_neither_the_page_nor_the_server_asks_anyone_outside(
     opened: Callable[..., Any], engine: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
