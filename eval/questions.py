@@ -125,8 +125,8 @@ def fingerprint(path: Path) -> str:
 def cluster_of(questions: Sequence[Question]) -> dict[str, str]:
     """For each question's id the cluster it belongs to: questions that share a paper are not independent.
 
-    Questions are joined through the papers that answer them, or are near to them; one about more than two papers is
-    a cluster by itself, since it would join the whole library.
+    Questions are joined through the papers that answer them, or are near to them; one about the whole library, or about
+    more than two papers, is a cluster by itself, since it would join all others.
     """
     parent: dict[str, str] = {}
 
@@ -139,7 +139,7 @@ def cluster_of(questions: Sequence[Question]) -> dict[str, str]:
 
     def papers_of(question: Question) -> tuple[str, ...]:
         papers = question.papers or question.near
-        return papers if len(papers) <= 2 else ()
+        return papers if len(papers) <= 2 and question.kind != "whole-library" else ()
 
     for question in questions:
         papers = papers_of(question)

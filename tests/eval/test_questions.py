@@ -106,11 +106,12 @@ def test_questions_that_share_a_paper_are_one_cluster() -> None:
             question("c", "q", "p", kind="two-paper"),
             question("d", "r"),
             question("w", "p", "q", "r", kind="whole-library"),
+            question("v", "p", "r", kind="whole-library"),
             question("u", kind="unanswerable"),
         ]
     )
     assert found["a"] == found["b"] == found["c"]
-    assert len({found[i] for i in "adwu"}) == 4
+    assert len({found[i] for i in "adwvu"}) == 5
 
 
 def test_the_questions_about_the_seeds_are_well_formed() -> None:
