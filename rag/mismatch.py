@@ -73,6 +73,13 @@ _SOME_DENIAL = re.compile(
     re.IGNORECASE,
 )
 """Words without one of which a text denies nothing at all."""
+_NEEDS = re.compile(
+    r"(?<!not )(?<!never )(?<!n't )\b(?:needs?(?! for\b)|requires?|must be|ha(?:s|ve) to be|reli(?:es|ed) on|depends? on)\b",
+    re.IGNORECASE,
+)
+_SPARES = re.compile(
+    r"\b(?:without|no|not (?:need|require|rely on|depend on)|avoid\w*|eliminat\w+|bypass\w*)\b", re.IGNORECASE
+)
 _SAY_LITTLE = frozenset(
     terms("use uses used using achieve provide propose introduce show make have need require any all only")
 )
@@ -281,6 +288,7 @@ def _polarity(sentence: str, support: str) -> list[Mismatch]:
         for phrase, group in _governed(one, _PLAIN_NEGATION, 3):
             if group and group <= set(terms(other)) and len(group & denied) < len(group) / 2:
                 phrases.append(phrase)
+    phrases += _needed_though_spared(said, there)
     found = [Mismatch("negation", phrase) for phrase in dict.fromkeys(phrases)]
     for up, down in _OPPOSITES:
         for a, b in ((up, down), (down, up)):
@@ -306,6 +314,24 @@ def _denied_alone(said: str, there: str) -> list[str]:
         if not any(telling & _denied_in(source) for source in spoken):
             found.append(phrase)
     return found
+
+
+def _needed_though_spared(said: str, there: str) -> list[str]:
+    """What ``said`` calls needed and ``there`` does without: "needs to be retrained" of what is training-free."""
+    spared = _spared(there) - _spared(said)
+    return [
+        phrase
+        for phrase, group in _governed(said, _NEEDS, 4)
+        if not _PLAIN_NEGATION.search(phrase) and ({_root(t) for t in group} - _SAY_LITTLE) & spared
+    ]
+
+
+def _spared(text: str) -> set[str]:
+    return {_root(t) for _, group in _governed(text, _SPARES, 4) for t in group} | {_root(t) for t in _freed(text)}
+
+
+def _root(stem: str) -> str:
+    return stem[2:] if stem.startswith("re") and len(stem) > 6 else stem
 
 
 def _denied_in(text: str) -> set[str]:

@@ -83,6 +83,14 @@ def test_a_denial_of_what_a_source_without_any_denial_says_in_other_words_is_fou
     assert mismatches("Retraining is not needed.", "The method is training-free.") == []
 
 
+def test_what_a_source_does_without_is_not_needed() -> None:
+    source = "GeoSPRINT is a training-free framework that prunes sampling steps."
+    needed = mismatches("GeoSPRINT needs to be retrained before it prunes sampling steps.", source)
+    assert needed == [Mismatch("negation", "needs to be retrained before")]
+    assert mismatches("GeoSPRINT needs no training.", source) == []
+    assert mismatches("It is not retrained.", "It works without any retraining.") == []
+
+
 def test_a_short_name_is_not_found_where_one_word_ends_and_the_next_begins() -> None:
     assert mismatches("MC uses patches.", "From clips it cuts patches.") == [Mismatch("name", "mc")]
     assert mismatches("3DGS and KANs use patches.", "It compares 3DGS with KAN on patches.") == []

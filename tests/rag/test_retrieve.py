@@ -75,7 +75,11 @@ def test_a_shorter_list_is_the_head_of_a_longer_one(retriever: CitewellRetriever
 
 def test_many_questions_are_answered_as_one_by_one(retriever: CitewellRetriever) -> None:
     together = retriever.search_many(QUESTIONS, k=7)
-    assert [ranking(hits) for hits in together] == [ranking(retriever.search(q, k=7)) for q in QUESTIONS]
+    for question, hits in zip(QUESTIONS, together, strict=True):
+        alone = retriever.search(question, k=7)
+        assert [(h.rank, h.paper.paper_id) for h in hits] == [(h.rank, h.paper.paper_id) for h in alone]
+        # what is embedded in a batch differs in its last digits
+        assert [h.score for h in hits] == pytest.approx([h.score for h in alone], abs=1e-5)
     assert retriever.search_many([]) == []
 
 
