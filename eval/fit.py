@@ -142,7 +142,8 @@ def fit_topics(library: Library, asked: Sequence[tuple[str, Sequence[str]]]) -> 
     stacked = np.concatenate([r.reshape(-1, len(topic.FEATURES)) for r in rows])
     mean, scale = stacked.mean(axis=0), stacked.std(axis=0) + 1e-9
     # of a topic's wordings, and of several topics, the one that fits a paper best is the one it counts by
-    best = [((r - mean) / scale)[np.arange(len(r)), ((r - mean) / scale).sum(axis=2).argmax(axis=1)] for r in rows]
+    scaled = [(r - mean) / scale for r in rows]
+    best = [r[np.arange(len(r)), r.sum(axis=2).argmax(axis=1)] for r in scaled]
     weights, bias = logistic(np.concatenate(best), np.concatenate(truth), penalty=5.0)
     raw = weights / scale
     return _model_json(

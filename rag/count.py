@@ -40,12 +40,13 @@ def count(survey: Survey, library: Library, where: Filter = EVERYTHING) -> Count
     within = library.within(where, snapshot)
     looked = library.papers(None if within is None else sorted(within.paper_ids))
     topics = [Topic.of(t, looked, library, snapshot, within) for t in survey.topics]
+    candidates = {i for topic in topics for i in topic.candidates}
     papers = [
         p
         for p in looked
         if all(any(_named(s.file, f) for s in p.sources) for f in survey.files)
         and (not survey.twice or len({(s.file, s.row) for s in p.sources}) > 1)
-        and (not topics or any(p.paper_id in t.candidates for t in topics))
+        and (not topics or p.paper_id in candidates)
     ]
     found: list[tuple[Paper, Sequence[Passage]]] = []
     for paper in sorted(papers, key=lambda p: (p.sources, p.paper_id)):

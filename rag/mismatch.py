@@ -334,14 +334,13 @@ def _root(stem: str) -> str:
     return stem[2:] if stem.startswith("re") and len(stem) > 6 else stem
 
 
-def _denied_in(text: str) -> set[str]:
-    return {t for _, group in _governed(text, _NEGATION, 8) for t in group} | _freed(text)
+def _denied_in(text: str, reach: int = 8) -> set[str]:
+    return {t for _, group in _governed(text, _NEGATION, reach) for t in group} | _freed(text)
 
 
 def denied_terms(text: str) -> set[str]:
     """Stems of what ``text`` says is not so, not there or left out: in the reach of a negation, or "-free"."""
-    readable = plain(text)
-    return {t for _, group in _governed(readable, _NEGATION, 5) for t in group} | _freed(readable)
+    return _denied_in(plain(text), 5)
 
 
 def _governed(text: str, negation: re.Pattern[str], reach: int) -> list[tuple[str, set[str]]]:

@@ -61,15 +61,10 @@ class Topic:
 
     def holds(self, paper: Paper, passages: Sequence[Passage]) -> bool:
         """Whether the paper names it as it is worded, or belongs to it more likely than not."""
-        named = any(w.stands_in(p.text, terms(p.text)) for w in self.wordings for p in passages)
-        return named or self.membership(paper, passages) > 0.5
-
-    def membership(self, paper: Paper, passages: Sequence[Passage]) -> float:
-        """How likely the paper belongs to the topic, in [0, 1]."""
         model = fitted("topic")
         rows = np.array([wording.features(paper, passages) for wording in self.wordings])
         z = rows @ np.asarray(model["weights"]) + model["bias"][0]
-        return float(1.0 / (1.0 + np.exp(-z.max())))
+        return bool(rows[:, FEATURES.index("adjacent")].any() or z.max() > 0)
 
     def telling(self, passages: Sequence[Passage]) -> Passage:
         """The sentence in which the topic stands as it is worded, or that holds most of its words; the first of equals."""
