@@ -245,9 +245,7 @@ def _search(args: argparse.Namespace, config: Config) -> int:
     def fitting(found: list[Hit] | CitewellError) -> list[Hit]:
         if isinstance(found, CitewellError):
             raise found
-        if where and not found:
-            raise where.nothing_fits()
-        return found
+        return where.fitting(found)
 
     if args.batch:
         answers = _together(retriever, [item["question"] for item in items])

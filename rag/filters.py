@@ -16,7 +16,7 @@ from functools import lru_cache
 from rag.errors import QuestionError
 from rag.fold import fold
 from rag.names import Name, fits, name
-from rag.records import Paper
+from rag.records import Hit, Paper
 
 _YEARS = re.compile(r"\s*(\d{4})?\s*(\.\.|-|–)?\s*(\d{4})?\s*")
 _JOINTS = re.compile(r"[-‐‑/_]")
@@ -73,6 +73,12 @@ class Filter:
     def nothing_fits(self) -> QuestionError:
         """What to raise where no paper fits."""
         return QuestionError(f"no paper of the library fits the filter ({self}); 'citewell papers' lists what there is")
+
+    def fitting(self, hits: list[Hit]) -> list[Hit]:
+        """``hits``, found within it. Raises QuestionError where there are none: then no paper fits."""
+        if self and not hits:
+            raise self.nothing_fits()
+        return hits
 
     def has_author(self, held: str) -> bool:
         """Whether one of ``held`` (as in ``Fields``) is asked for."""

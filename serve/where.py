@@ -31,7 +31,4 @@ class Where(BaseModel):
 
 def found(service: Service, question: str, k: int, where: Filter) -> list[Hit]:
     """The ``k`` best papers within ``where``. Raises QuestionError where no paper fits it."""
-    hits = CitewellRetriever(service.library()).search(question, k=k, where=where)
-    if where and not hits:
-        raise where.nothing_fits()
-    return hits
+    return where.fitting(CitewellRetriever(service.library()).search(question, k=k, where=where))
