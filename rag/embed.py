@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -21,6 +23,7 @@ from rag.fingerprint import fingerprint
 Vectors = NDArray[np.float32]
 _WINDOW = 254  # of a static model that does not say
 _TOKENS = 512
+_WORD = re.compile(r"\w+")
 
 
 class Embedder(BaseEmbedding):
@@ -193,6 +196,18 @@ class Embedder(BaseEmbedding):
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """Character spans of the tokens of ``text``, special ones not counted."""
         return [(int(a), int(b)) for a, b in self._tokenizer.encode(text, add_special_tokens=False).offsets]
+
+    def token_words(self, text: str, tokens: int) -> list[str]:
+        """The word that each of the first ``tokens`` tokens of ``text`` is part of, as ``read`` gives their vectors; "" for
+        a special one and for signs."""
+        encoding = self._tokenizer.encode(text)
+        spans = [m.span() for m in _WORD.finditer(text)]
+        firsts = [a for a, _ in spans]
+        found = []
+        for special, (a, b) in zip(encoding.special_tokens_mask, encoding.offsets, strict=True):
+            at = bisect_right(firsts, a) - 1
+            found.append("" if special or at < 0 or b > spans[at][1] else text[slice(*spans[at])])
+        return (found + [""] * tokens)[:tokens]
 
     def _get_query_embedding(self, query: str) -> list[float]:
         return self.remember([query])[0].tolist()  # type: ignore[no-any-return]

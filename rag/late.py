@@ -24,6 +24,8 @@ from rag.errors import IndexStateError
 _SPREAD = 2.8
 """Standard deviations to either side that the sixteen steps of a component span."""
 _STEPS = 15.0
+_TELLING = 0.6
+"""The share of a question's weight that goes to its tokens by how rare their words are."""
 _BATCH = 128
 """Chunks unpacked at a time: about 40 MB."""
 _TOGETHER = 16
@@ -85,18 +87,24 @@ class TokenStore:
             self._db.executemany("DELETE FROM tokens WHERE chunk_id = ?", [(i,) for i in ids])
 
     def scores(self, question: Vectors, ids: Sequence[str]) -> dict[str, float]:
-        """As ``scores_many`` for one question."""
-        return self.scores_many([question], [ids])[0]
+        """As ``scores_many`` for one question whose tokens count alike."""
+        return self.scores_many([question], [ids], [even_weights(len(question))])[0]
 
-    def scores_many(self, questions: Sequence[Vectors], ids: Sequence[Sequence[str]]) -> list[dict[str, float]]:
+    def scores_many(
+        self, questions: Sequence[Vectors], ids: Sequence[Sequence[str]], weights: Sequence[Vectors]
+    ) -> list[dict[str, float]]:
         """MaxSim of each question, the (q, d) unit rows of its tokens, and each of its own chunks ``ids[i]``: the mean over
-        its tokens of the best cosine, in [-1, 1], to six decimals. Chunks without token vectors are left out. A chunk is
-        read and unpacked once, however many questions it is held against."""
+        its tokens, weighted by ``weights[i]``, (q,) with sum 1, of the best cosine; in [-1, 1], to six decimals. Chunks
+        without token vectors are left out. A chunk is read and unpacked once, however many questions it is held against."""
         found: list[dict[str, float]] = [{} for _ in questions]
         if self._scale is None:
             return found
         mean, step = self._scale
-        asked = [_Asked(q, mean, step, set(chunk_ids)) for q, chunk_ids in zip(questions, ids, strict=True) if len(q)]
+        asked = [
+            _Asked(q, w, mean, step, set(chunk_ids))
+            for q, w, chunk_ids in zip(questions, weights, ids, strict=True)
+            if len(q)
+        ]
         scored = [at for at, q in enumerate(questions) if len(q)]
         every = list(dict.fromkeys(i for at in scored for i in ids[at]))
         for at in range(0, len(every), _BATCH):
@@ -140,8 +148,9 @@ class TokenStore:
 class _Asked:
     """A question's tokens, weighed so that they can be held against codes, and the chunks it asks about."""
 
-    def __init__(self, tokens: Vectors, mean: Vectors, step: Vectors, ids: set[str]) -> None:
+    def __init__(self, tokens: Vectors, weights: Vectors, mean: Vectors, step: Vectors, ids: set[str]) -> None:
         weighed = _padded(tokens * step)
+        self.weights = weights
         self.even, self.odd = np.ascontiguousarray(weighed[:, 0::2].T), np.ascontiguousarray(weighed[:, 1::2].T)
         self.shift = tokens @ (mean - step * (_STEPS / 2))
         self.ids = ids
@@ -173,10 +182,10 @@ class _Passages:
             cosines = self._cosines([questions[i] for i in part], range(len(self._ids)))
             ends = np.cumsum([questions[i].even.shape[1] for i in part])
             for i, best in zip(part, np.split(cosines, ends[:-1], axis=1), strict=True):
-                found[i] = self._told(chosen[i], best)
+                found[i] = self._told(chosen[i], best @ questions[i].weights)
         for i, places in enumerate(chosen):
             if places and not found[i]:
-                found[i] = self._told(places, self._cosines([questions[i]], places))
+                found[i] = self._told(places, self._cosines([questions[i]], places) @ questions[i].weights)
         return found
 
     def _cosines(self, questions: Sequence[_Asked], places: Sequence[int]) -> Vectors:
@@ -191,9 +200,25 @@ class _Passages:
         cosines /= lengths
         return np.maximum.reduceat(cosines, np.cumsum([0, *(self._sizes[at] for at in places[:-1])]), axis=0)
 
-    def _told(self, places: Sequence[int], best: Vectors) -> dict[str, float]:
-        means = best.mean(axis=1)
+    def _told(self, places: Sequence[int], means: Vectors) -> dict[str, float]:
         return {self._ids[at]: round(float(score), 6) for at, score in zip(places, means, strict=True)}
+
+
+def even_weights(tokens: int) -> Vectors:
+    """The weights of ``tokens`` tokens that count alike: (tokens,)."""
+    return np.full(tokens, 1.0 / max(1, tokens), dtype=np.float32)
+
+
+def telling_weights(rarities: Sequence[float]) -> Vectors:
+    """Weights of a question's tokens by the inverse document frequency of the word each is part of, 0 for a token that is
+    part of none: (tokens,), sum 1.
+
+    Two fifths are dealt out evenly, the rest by the square root of the frequency: what is rare tells papers apart, but a
+    token's vector holds its neighbours too. Chosen on SciFact's training claims, where it gains over even weights.
+    """
+    telling = np.sqrt(np.maximum(np.asarray(rarities, dtype=np.float32), 0.0))
+    even = even_weights(len(telling))
+    return (1 - _TELLING) * even + _TELLING * telling / telling.sum() if telling.any() else even
 
 
 def maxsim(question: Vectors, passage: Vectors) -> float:

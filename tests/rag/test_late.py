@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rag.embed import Embedder
 from rag.errors import IndexStateError
-from rag.late import TokenStore, maxsim
+from rag.late import TokenStore, even_weights, maxsim, telling_weights
 
 
 def unit_rows(seed: int, rows: int, columns: int) -> NDArray[np.float32]:
@@ -110,10 +110,47 @@ def test_many_questions_over_chunks_in_common_score_as_one_by_one(tmp_path: Path
     store.write(ids, [unit(1 + i % 7) for i in range(299)] + [np.empty((0, 33), np.float32)])
     questions = [unit(n) for n in (4, 9, 2, 6, 1)] + [np.empty((0, 33), np.float32)]
     wanted = [ids, ids[5:9], ids, [*ids[::3], "unknown"], [], ids]
-    together = store.scores_many(questions, wanted)
+    together = store.scores_many(questions, wanted, [even_weights(len(q)) for q in questions])
     alone = [store.scores(q, of) for q, of in zip(questions, wanted, strict=True)]
     assert [set(found) for found in together] == [set(found) for found in alone]
     assert [len(found) for found in together] == [299, 4, 299, 100, 0, 0]
     for found, expected in zip(together, alone, strict=True):
         assert found == pytest.approx(expected, abs=2e-6)
     store.close()
+
+
+def test_a_rare_word_of_the_question_counts_more_than_a_common_one() -> None:
+    weights = telling_weights([0.0, 4.0, 1.0, 1.0, 0.0])
+    assert weights == pytest.approx([0.08, 0.38, 0.23, 0.23, 0.08])
+    assert telling_weights([0.0, 0.0]) == pytest.approx([0.5, 0.5])
+
+
+@given(rarities=st.lists(st.floats(0, 20), min_size=1, max_size=40))
+def test_weights_of_a_questions_tokens_add_up_to_one_and_none_is_left_out(rarities: list[float]) -> None:
+    weights = telling_weights(rarities)
+    assert weights.sum() == pytest.approx(1.0, abs=1e-5)
+    assert weights.min() >= 0.4 / len(rarities) - 1e-6
+
+
+def test_weights_decide_which_passage_a_question_fits_best(tmp_path: Path) -> None:
+    store = TokenStore(tmp_path / "tokens.sqlite")
+    axes = np.eye(16, dtype=np.float32)
+    noise = unit_rows(3, 40, 16)
+    store.write(["first", "second", "rest"], [axes[[0, 2]], axes[[1, 3]], noise])
+    question = axes[[0, 1]]
+    for weights, best in (([0.9, 0.1], "first"), ([0.1, 0.9], "second")):
+        found = store.scores_many([question], [["first", "second"]], [np.array(weights, np.float32)])[0]
+        assert max(found, key=found.__getitem__) == best
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Is LoRA's rank 64?", ["", "Is", "LoRA", "LoRA", "", "s", "rank", "64", "", ""]),
+        ("", ["", ""]),
+    ],
+)
+def test_each_token_of_a_question_is_known_by_its_word(text: str, words: list[str], embedder: Embedder) -> None:
+    tokens = len(embedder.questions([text or " "])[1][0])
+    assert embedder.token_words(text, tokens) == words
