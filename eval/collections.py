@@ -1,8 +1,10 @@
-"""Collections others made: BEIR folders, Cranfield, and the files of TREC (qrels, runs)."""
+"""Collections to measure over: BEIR folders, Cranfield, records that hold their authors' one-line summaries, and the
+files of TREC (qrels, runs)."""
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 import re
@@ -13,6 +15,11 @@ from pathlib import Path
 from eval.measures import Qrels, Run, ranking
 from eval.results import write_text
 from rag.errors import CitewellError
+from rag.fold import fold
+
+RECORD_SPLITS = ("summary", "summary-train", "title")
+"""What the records of a file are asked for with."""
+_TITLES = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,10 @@ class Collection:
 
 
 def load_collection(folder: Path, *, split: str = "test") -> Collection:
-    """The collection in ``folder``: BEIR's files, or Cranfield's. Raises CitewellError where it is neither."""
+    """The collection in ``folder``: BEIR's files, or Cranfield's; or the records of a file. Raises CitewellError where it
+    is none of them."""
+    if folder.is_file():
+        return load_records(folder, split=split)
     if (folder / "cran.all.1400").is_file():
         return load_cranfield(folder)
     return load_beir(folder, split=split)
@@ -59,6 +69,37 @@ def load_beir(folder: Path, *, split: str = "test") -> Collection:
     if unknown:
         raise CitewellError(f"{folder}/qrels/{split}.tsv judges query {unknown[0]!r}, which queries.jsonl lacks")
     return Collection(folder.resolve().name, documents, queries, qrels)
+
+
+def load_records(path: Path, *, split: str) -> Collection:
+    """JSON lines with ``title``, ``abstract`` and perhaps ``tldr``, the author's one-line summary (gzipped or not).
+
+    The queries are, by ``split``: "summary" or "summary-train", the summaries of one and the other half of the papers
+    that have one; "title", the titles of 2,000 papers. Either asks for its own paper. A record of a paper that came
+    before (the same title and abstract) is left out. Raises CitewellError for another split, or a file with no query.
+    """
+    if split not in RECORD_SPLITS:
+        raise CitewellError(f"{path} is a file of records, without a split {split!r}; take {', '.join(RECORD_SPLITS)}")
+    found: dict[tuple[str, str], tuple[Document, str]] = {}
+    for number, item in enumerate(_jsonl(path, ("title", "abstract")), 1):
+        title, abstract, summary = (str(item.get(key) or "") for key in ("title", "abstract", "tldr"))
+        if abstract.strip():
+            key = (fold(title), fold(abstract))
+            found.setdefault(key, (Document(str(item.get("id") or number), title, abstract), summary.strip()))
+    papers = list(found.values())
+    if split == "title":
+        named = sorted((d for d, _ in papers if d.title.strip()), key=lambda d: _drawn(d.id))
+        queries = {d.id: d.title for d in named[:_TITLES]}
+    else:
+        half = RECORD_SPLITS.index(split)
+        queries = {d.id: summary for d, summary in papers if summary and _drawn(d.id)[0] % 2 == half}
+    if not queries:
+        raise CitewellError(f"{path} holds no {'title' if split == 'title' else 'tldr'} to ask with")
+    return Collection(path.name, tuple(d for d, _ in papers), queries, {i: {i: 1} for i in queries})
+
+
+def _drawn(paper_id: str) -> bytes:
+    return hashlib.sha256(paper_id.encode()).digest()
 
 
 def load_cranfield(folder: Path) -> Collection:

@@ -146,7 +146,7 @@ def _matches(question: Question, answer: Json, papers: Mapping[str, Paper]) -> l
     asked = " ".join([question.question, answer["resolved_question"], *question.history])
     return [
         match_sentence(
-            sentence["text"],
+            sentence.get("original") or sentence["text"],
             [(n, citations[n]["paper_id"], citations[n]["quote"]) for n in sentence["citations"] if n in citations],
             gold=question.papers,
             abstracts=abstracts,

@@ -398,4 +398,4 @@ def _translation(item: Checked, text: str) -> Checked:
     """A checked sentence in the question's language; the original stays where the translation lost or made figures."""
     lost = [m for m in mismatches(text, item.text, context=item.text, loose=True) if m.kind == "number"]
     lost += [m for m in mismatches(item.text, text, loose=True) if m.kind == "number"]
-    return item if lost or not text else Checked(text, item.judgement, quoted=False)
+    return item if lost or not text else Checked(text, item.judgement, original=item.text)

@@ -49,6 +49,8 @@ class Checked:
     text: str
     judgement: Judgement
     quoted: bool = False
+    original: str = ""
+    """What was judged, where ``text`` is its translation."""
 
 
 def split_claims(text: str) -> list[Claim]:
@@ -241,7 +243,12 @@ def cited(checked: Sequence[Checked], papers: Mapping[str, Paper]) -> tuple[list
         numbers = tuple(markers.setdefault(p, len(markers) + 1) for p in item.judgement.support)
         sentences.append(
             AnswerSentence(
-                item.text, item.judgement.verdict, tuple(sorted(numbers)), item.judgement.reason, quoted=item.quoted
+                item.text,
+                item.judgement.verdict,
+                tuple(sorted(numbers)),
+                item.judgement.reason,
+                quoted=item.quoted,
+                original=item.original,
             )
         )
     citations = [

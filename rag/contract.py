@@ -64,6 +64,7 @@ def answer_json(answer: Answer) -> Json:
                 "citations": list(s.citations),
                 "reason": s.reason,
                 "quoted": s.quoted,
+                "original": s.original,
             }
             for s in answer.sentences
         ],

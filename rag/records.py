@@ -173,6 +173,8 @@ class AnswerSentence:
     """Why the verdict is not "supported", in words for the reader; else empty."""
     quoted: bool = False
     """True where the sentence is the source's own."""
+    original: str = ""
+    """The English sentence that was checked, where ``text`` is its translation; else empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,7 +204,8 @@ def _sentence(sentence: AnswerSentence, labels: dict[int, str], turn: int) -> st
     if links:
         links = f'<span class="cw-refs">{links}</span>'
     if sentence.verdict == "supported":
-        return f'<span class="cw-s">{text}{links}</span>'
+        checked = f' title="Checked in English: {attribute(sentence.original)}"' if sentence.original else ""
+        return f'<span class="cw-s"{checked}>{text}{links}</span>'
     verdict = _VERDICTS[sentence.verdict]
     why = f"{verdict}: {sentence.reason}" if sentence.reason else f"{verdict}."
     tag = "s" if sentence.verdict == "unsupported" else "span"

@@ -60,6 +60,13 @@ def test_a_right_and_rightly_cited_answer() -> None:
     assert found["gold_ranks"] == {"p": 1}
 
 
+def test_a_translated_sentence_is_held_against_its_quote_in_the_language_it_was_checked_in() -> None:
+    chinese = _sentence("这种方法剪掉了森林中近一半的叶子。", 1)
+    unheld = score(QUESTION, _answer(chinese["text"], [chinese], [_citation(1, "p", FIRST)]), PAPERS)
+    held = score(QUESTION, _answer(chinese["text"], [chinese | {"original": FIRST}], [_citation(1, "p", FIRST)]), PAPERS)
+    assert (unheld["citation_recall"], held["citation_recall"]) == (0.0, 1.0)
+
+
 def test_a_right_answer_cited_to_another_paper_is_not_rightly_cited() -> None:
     answer = _answer(f"{FIRST} [1]", [_sentence(FIRST, 1)], [_citation(1, "o", "ThermoMix keeps concrete warm.")])
     found = score(QUESTION, answer, PAPERS)

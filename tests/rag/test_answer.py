@@ -358,7 +358,7 @@ def translations(text: str) -> Callable[[Any], str]:
 def test_a_chinese_question_is_looked_up_in_english_and_answered_in_chinese(ask: Ask) -> None:
     answer, llm = ask(CHINESE, to_english=QUESTION, answer=f"{TRUE} [1].", from_english=translations(f"{TRANSLATED}。"))
     assert (answer.status, answer.question, answer.resolved_question) == ("answered", CHINESE, QUESTION)
-    assert answer.sentences[0].text == f"{TRANSLATED}。"
+    assert (answer.sentences[0].text, answer.sentences[0].original) == (f"{TRANSLATED}。", f"{TRUE}.")
     assert answer.text.startswith(f"{TRANSLATED} [1]。")
     assert answer.citations[0].quote == SOURCE
     assert llm.tasks[:3] == ["to-english", "answer", "from-english"]

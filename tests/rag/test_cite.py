@@ -173,14 +173,14 @@ def test_what_is_shown_is_numbered_in_order_of_appearance() -> None:
     a, b, c = PASSAGES[2], PASSAGES[1], PASSAGES[3]
     checked = [
         Checked("Two things hold.", Judgement("partial", 0.5, (a, b), "the source says only part of this")),
-        Checked("误差降低。", Judgement("supported", 0.9, (b,))),
+        Checked("误差降低。", Judgement("supported", 0.9, (b,)), original="The error falls."),
         Checked(c.text, Judgement("supported", 1.0, (c, a)), quoted=True),
         Checked("No stop", Judgement("supported", 0.9, (a,))),
     ]
     sentences, citations = cited(checked, {"p1": ORCA, "p2": KITE})
     assert sentences == [
         AnswerSentence("Two things hold.", "partial", (1, 2), "the source says only part of this"),
-        AnswerSentence("误差降低。", "supported", (2,)),
+        AnswerSentence("误差降低。", "supported", (2,), original="The error falls."),
         AnswerSentence(c.text, "supported", (1, 3), quoted=True),
         AnswerSentence("No stop", "supported", (1,)),
     ]

@@ -218,3 +218,9 @@ def test_history_is_what_was_answered() -> None:
     assert [(t.question, t.answer, t.paper_ids) for t in talk.turns()] == [("Q?", "It prunes. [1]", ("p1",))]
     assert talk.before(1).turns() == talk.turns()
     assert talk.before(0) == Conversation()
+
+
+def test_a_translated_sentence_tells_what_was_checked() -> None:
+    said = AnswerSentence("误差降低。", "supported", (1,), original='The "error" falls.')
+    html = render.answer_html(answer(said), 0, asked="Q?")
+    assert '<span class="cw-s" title="Checked in English: The &quot;error&quot; falls.">误差降低。' in html
