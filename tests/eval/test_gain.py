@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from eval.gain import FIRST, draw_splits, print_gain, sample_gain, spread_of
+from rag.cli import main
 from rag.errors import CitewellError
 
 ALONE = {f"q{i}": f"q{i}" for i in range(1000)}
@@ -114,3 +116,8 @@ def test_too_little_to_split_is_said() -> None:
         sample_gain([{"q1": 1.0}], ALONE)
     with pytest.raises(CitewellError, match=r"a test share of 0\.3 of 1 clusters"):
         draw_splits({"q1": 1.0}, ALONE, splits=3, share=0.3)
+
+
+def test_the_command_takes_a_measure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", "gain", str(tmp_path / "none.json"), "--measure", "right"]) == 1
+    assert "none.json cannot be read as results" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import subprocess
 import sys
@@ -9,6 +10,12 @@ from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from eval import commands as eval_commands
+from rag import cli
 
 ROOT = Path(__file__).parents[2]
 OURS = ("rag", "serve", "ui", "eval")
@@ -51,13 +58,13 @@ def importers(*packages: str) -> set[str]:
 def test_the_sources_are_found() -> None:
     assert {"rag", "rag.records", "rag.readers.table", "ui.app", "eval.commands"} <= TREES.keys()
     assert {"rag.records", "rag.sentences", "collections.abc"} <= imports("rag.chunk")
-    assert "eval.commands" in imports("rag.cli")
-    assert "eval.commands" not in imports("rag.cli", at_load=True)
+    assert "eval.commands" in imports("rag.commands.eval")
+    assert "eval.commands" not in imports("rag.commands.eval", at_load=True)
 
 
 def test_the_library_imports_neither_the_page_nor_the_evaluation() -> None:
     rag = {module for module in TREES if module.split(".")[0] == "rag"}
-    assert importers("ui", "eval") & rag == {"rag.cli"}
+    assert importers("ui", "eval") & rag == {"rag.commands.calibrate", "rag.commands.chat", "rag.commands.eval"}
 
 
 def test_the_page_and_the_evaluation_do_not_import_each_other() -> None:
@@ -71,16 +78,46 @@ def test_records_and_errors_import_nothing_of_ours() -> None:
 
 
 def test_nothing_below_the_command_line_imports_it_and_only_that_and_the_doctor_import_the_root() -> None:
+    below = {m for m in TREES if m.startswith("rag") and m != "rag.cli" and m not in commands("rag")}
     by_target = {
-        target: {module for module in TREES if target in imports(module) and module.startswith("rag")}
-        for target in ("rag.cli", "rag.build", "rag.doctor", "rag.contract")
+        target: {module for module in below if any(name.startswith(target) for name in imports(module))}
+        for target in ("rag.cli", "rag.commands", "rag.build", "rag.doctor", "rag.contract")
     }
     assert by_target == {
         "rag.cli": set(),
-        "rag.build": {"rag.cli", "rag.doctor"},
-        "rag.doctor": {"rag.cli"},
-        "rag.contract": {"rag.cli"},
+        "rag.commands": set(),
+        "rag.build": {"rag.doctor"},
+        "rag.doctor": set(),
+        "rag.contract": set(),
     }
+    assert {module for module in TREES if "rag.cli" in imports(module)} == set()
+
+
+def commands(package: str) -> set[str]:
+    """The modules of a package's commands, those that they share among them."""
+    return {module for module in TREES if f"{module}.".startswith(f"{package}.commands.")}
+
+
+SHARED = {"arguments", "batch", "output"}
+"""Modules beside the commands that hold what several of them need."""
+
+
+@pytest.mark.parametrize(("package", "found"), [("rag", cli.COMMANDS), ("eval", eval_commands.COMMANDS)])
+def test_a_command_is_found_by_the_name_of_its_file(package: str, found: tuple[ModuleType, ...]) -> None:
+    parser = argparse.ArgumentParser()
+    added = parser.add_subparsers()
+    for module in found:
+        module.add(added)
+        assert list(added.choices)[-1] == module.__name__.rpartition(".")[2]
+    files = {module.removeprefix(f"{package}.commands.") for module in commands(package) - {f"{package}.commands"}}
+    assert files - SHARED == set(added.choices)
+
+
+def test_a_command_imports_what_it_works_with_only_when_it_runs() -> None:
+    for package in ("rag", "eval"):
+        for module in commands(package):
+            ours = {name for name in imports(module, at_load=True) if name.split(".")[0] in OURS}
+            assert ours <= {"rag.errors"} | commands("rag") | commands("eval"), module
 
 
 def test_no_two_modules_need_each_other_to_be_imported() -> None:
@@ -144,7 +181,7 @@ def test_only_the_command_lines_print() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     }
-    assert {module for module in printers if module.startswith("rag")} == {"rag.cli"}
+    assert {module for module in printers if module.startswith("rag")} <= {"rag.cli"} | commands("rag")
 
 
 def test_help_imports_nothing_heavy() -> None:
