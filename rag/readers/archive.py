@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator
 
 from rag.records import Skipped
+from rag.zips import DAMAGE
 
 LARGEST = 1 << 30
 """Bytes: no file is read, and no archive unpacked, beyond this."""
@@ -57,7 +58,7 @@ def _gunzipped(data: bytes) -> bytes | str:
 def _unzipped(data: bytes, name: str, depth: int) -> Iterator[tuple[str, bytes] | Skipped]:
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
+    except DAMAGE as error:
         yield Skipped(name, None, f"a broken zip file: {error}")
         return
     with archive:
@@ -77,7 +78,7 @@ def _unzipped(data: bytes, name: str, depth: int) -> Iterator[tuple[str, bytes] 
             try:
                 with archive.open(info) as stream:
                     inner = stream.read(min(info.file_size, LARGEST) + 1)
-            except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, NotImplementedError) as error:
+            except (*DAMAGE, OSError) as error:  # OSError: damaged bzip2 data, for all of this is in memory
                 yield Skipped(member, None, f"cannot be unpacked: {error}")
                 continue
             size += len(inner)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
 
@@ -59,6 +60,51 @@ def test_a_broken_byte_costs_only_itself(tmp_path: Path) -> None:
 )
 def test_a_file_that_holds_no_text_is_skipped_with_a_reason(tmp_path: Path, data: bytes, reason: str) -> None:
     assert written(tmp_path / "a.txt", data) == [Skipped("a.txt", None, reason)]
+
+
+def damaged(method: int, part: bytes, at: int, wrong: bytes) -> bytes:
+    """A zip file of é.txt and good.txt with ``wrong`` bytes ``at`` so far behind the first ``part``."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        archive.writestr("é.txt", f"{ONE} " * 20)
+        archive.writestr("good.txt", ONE)
+    data = bytearray(buffer.getvalue())
+    place = data.index(part) + at
+    data[place : place + len(wrong)] = wrong
+    return bytes(data)
+
+
+CENTRAL, NAME = b"PK\1\2", "é.txt".encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (damaged(zipfile.ZIP_DEFLATED, NAME, 20, b"\xff\xff\xff"), "Error -3 while decompressing data: .*"),
+        (damaged(zipfile.ZIP_BZIP2, NAME, 20, b"\xff\xff\xff"), "Invalid data stream"),
+        (damaged(zipfile.ZIP_LZMA, NAME, 20, b"\xff\xff\xff"), "Corrupt input data"),
+        (damaged(zipfile.ZIP_STORED, NAME, 20, b"?"), "Bad CRC-32 for file '.*'"),
+        (damaged(zipfile.ZIP_STORED, NAME, 1, b"\1"), "'utf-8' codec can't decode .*"),
+        (damaged(zipfile.ZIP_STORED, CENTRAL, 8, b"\1"), "File .* is encrypted, .*"),
+        (damaged(zipfile.ZIP_STORED, CENTRAL, 10, b"\x63"), "That compression method is not supported"),
+    ],
+)
+def test_a_damaged_member_of_a_zip_costs_only_itself(tmp_path: Path, data: bytes, reason: str) -> None:
+    good, skipped = written(tmp_path / "a.zip", data)
+    assert isinstance(skipped, Skipped)
+    assert re.fullmatch(f"cannot be unpacked: {reason}", skipped.reason)
+    assert good == SourceRecord(Source("a.zip/good.txt", 1), ONE)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [damaged(zipfile.ZIP_STORED, CENTRAL, 6, b"\xff"), damaged(zipfile.ZIP_STORED, CENTRAL, 47, b"\1")],
+    ids=["of a version to come", "a name that is no UTF-8"],
+)
+def test_a_zip_whose_list_is_damaged_is_skipped(tmp_path: Path, data: bytes) -> None:
+    (skipped,) = written(tmp_path / "a.zip", data)
+    assert isinstance(skipped, Skipped)
+    assert skipped.reason.startswith("a broken zip file: ")
 
 
 def test_no_such_path_is_an_error_that_names_it(tmp_path: Path) -> None:
