@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -314,13 +313,13 @@ def test_an_index_of_older_code_is_refused_and_made_anew(
 
 def test_a_second_process_is_told_to_wait(run, folder: Path, sources: Path) -> None:
     folder.mkdir(parents=True)
-    with FileLock(folder / "indexing.lock"):
-        started = time.monotonic()
-        with pytest.raises(
+    with (
+        FileLock(folder / "indexing.lock"),
+        pytest.raises(
             IndexStateError, match=r"^the library in .*mine is being indexed by another process; wait for it to end"
-        ):
-            run(sources)
-        assert time.monotonic() - started < 10
+        ),
+    ):
+        run(sources)
     assert run(sources).added == 3
 
 
