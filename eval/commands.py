@@ -126,6 +126,9 @@ def add_commands(parser: argparse.ArgumentParser, *, serve_review: Callable[...,
     peers.add_argument("--kinds", metavar="KIND[,KIND…]", type=_listed, help="only these kinds of questions")
     peers.add_argument("--limit", metavar="N", type=int, help="only N of them, spread evenly")
     peers.add_argument("--peers", metavar="NAME[,NAME…]", type=_listed, help="citewell, citation-engine, paperqa")
+    peers.add_argument(
+        "--patience", metavar="S", type=float, default=600.0, help="seconds PaperQA2 may take a question (default: 600)"
+    )
     peers.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
     review = command("review", _review, "read made questions in the browser: accept, edit or drop each")
@@ -308,6 +311,7 @@ def _peers(args: argparse.Namespace, config: Config) -> int:
         kinds=args.kinds,
         limit=args.limit,
         peers=args.peers,
+        patience=args.patience,
     )
     if args.out:
         write_json(args.out, results)

@@ -52,7 +52,7 @@ def summarise(records: Sequence[Json], clusters: Mapping[str, str]) -> Json:
         "questions": len(records),
         "answerable": {k: _answerable(rows, clusters) for k, rows in chosen.items()},
         "refused": {
-            c: _plain(_interval(rows, lambda r: not r["answered"], clusters))
+            c: _plain(_interval(rows, lambda r: r["verdict"] == "rightly refused", clusters))
             for c, rows in {**classes, "all unanswerable": unanswerable}.items()
             if rows
         },
