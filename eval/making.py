@@ -127,7 +127,9 @@ class Maker:
             fault = (
                 test.form(text)
                 or test.leak(text, span.facts)
+                or test.asks_for(text, span.sort)
                 or test.invention(text, [paper])
+                or test.vague(text, paper)
                 or test.unfound(text, question.papers)
                 or test.shared(question)
                 or test.unread(question, paper)

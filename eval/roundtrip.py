@@ -14,6 +14,7 @@ from llama_index.core.llms.llm import LLM
 from eval.facts import missing_facts
 from eval.questions import Question
 from rag.cite import split_claims
+from rag.fold import plain
 from rag.lexical import terms
 from rag.library import Library
 from rag.mismatch import mismatches, names
@@ -38,6 +39,26 @@ _POINTS = re.compile(
     r"(?:sentence|passage|text|abstract|answer|authors?|paper|study|article|method|approach|framework|work|topic))\b",
     re.IGNORECASE,
 )
+_ASKS_FOR = {
+    "figure": re.compile(
+        r"\b(?:how|what|which (?:share|percentage|fraction|proportion|number|rate|accuracy|value|score|size|factor|amount))\b",
+        re.I,
+    ),
+    "name": re.compile(
+        r"^(?!.*\bhow (?:many|much|often|long|large|fast)\b).*\b(?:what|which|who|whom|whose|where)\b", re.I
+    ),
+    "way": re.compile(
+        r"\b(?:how(?! (?:many|much|often|long|large|fast)\b)|why|(?:by|through|with|in|on|from) (?:what|which)"
+        r"|what (?:makes|allows|enables|causes|leads|helps)|(?:what|which)\b.*\b(?:method|technique|approach|mechanism|way|means|cause|reason|"
+        r"strategy|procedure|trick|kind)s?)\b",
+        re.I,
+    ),
+}
+"""How a question asks that a figure, a name or a way answers."""
+_RARE = 0.45
+"""Share of the inverse document frequency of a word that no paper holds, from which a word is one of few papers."""
+_TELLING = 2
+"""Words of few papers that a question must share with its paper, or one of its name."""
 _ASKING = frozenset(terms("what which who why when where how much many does do did is are was were can could use used"))
 
 
@@ -67,6 +88,18 @@ class Roundtrip:
     def leak(self, question: str, facts: Sequence[Sequence[str]]) -> str:
         """The question does not hold its own answer."""
         return "" if len(missing_facts(facts, question)) == len(facts) else "gives its answer away"
+
+    def asks_for(self, question: str, sort: str) -> str:
+        """The question asks for what its answer is: how many for a figure, which for a name, how or why for a way."""
+        return "" if _ASKS_FOR[sort].search(question) else f"does not ask for its answer (a {sort})"
+
+    def vague(self, question: str, paper: Paper) -> str:
+        """The question says what it is about: it shares words with its paper that few others hold."""
+        idf = self.library.snapshot().words.idf
+        told = set(terms(question)) - _ASKING
+        rare = {t for t in told & set(terms(f"{paper.label} {plain(paper.abstract)}")) if idf(t) >= _RARE * idf("\0")}
+        named = rare & set(terms(paper.label))
+        return "" if named or len(rare) >= _TELLING else "does not say what it is about"
 
     def invention(self, question: str, papers: Sequence[Paper]) -> str:
         """Names and figures of the question stand in its papers."""
