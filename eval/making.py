@@ -127,7 +127,7 @@ class Maker:
             fault = (
                 test.form(text)
                 or test.leak(text, span.facts)
-                or test.asks_for(text, span.sort)
+                or test.asks_for(text, span.sort, span.words)
                 or test.invention(text, [paper])
                 or test.vague(text, paper)
                 or test.unfound(text, question.papers)

@@ -55,6 +55,15 @@ _ASKS_FOR = {
     ),
 }
 """How a question asks that a figure, a name or a way answers."""
+_IN_PERCENT = re.compile(
+    r"\bhow\b|percent|share|fraction|proportion|\brates?\b|accura|correct|precision|recall|score|\bF1\b|auroc|\bauc\b|error|improve|"
+    r"reduc|increas|decreas|gain|drop|coverage|probab|sparsity|success|savings?|speed",
+    re.I,
+)
+"""What is told in percent: of anything else, "91% of the bandwidth" is a share and not the thing."""
+_ASKS_WHICH = re.compile(
+    r"\b(?:which|what) (?:\w+ )?(?:model|method|framework|approach|system|algorithm|architecture|technique)\b", re.I
+)
 _RARE = 0.45
 """Share of the inverse document frequency of a word that no paper holds, from which a word is one of few papers."""
 _TELLING = 2
@@ -89,9 +98,10 @@ class Roundtrip:
         """The question does not hold its own answer."""
         return "" if len(missing_facts(facts, question)) == len(facts) else "gives its answer away"
 
-    def asks_for(self, question: str, sort: str) -> str:
-        """The question asks for what its answer is: how many for a figure, which for a name, how or why for a way."""
-        return "" if _ASKS_FOR[sort].search(question) else f"does not ask for its answer (a {sort})"
+    def asks_for(self, question: str, sort: str, words: str = "") -> str:
+        """The question asks for what its answer ``words`` is: how many for a figure, how or why for a way …"""
+        fits = _ASKS_FOR[sort].search(question) and ("%" not in words or _IN_PERCENT.search(question))
+        return "" if fits else f"does not ask for its answer (a {sort})"
 
     def vague(self, question: str, paper: Paper) -> str:
         """The question says what it is about: it shares words with its paper that few others hold."""
@@ -117,6 +127,9 @@ class Roundtrip:
         said = self.read(question.question, paper)
         if missing_facts(question.facts, said):
             return "its paper is read to answer otherwise"
+        own = names(f"of {paper.label}")
+        if _ASKS_WHICH.search(question.question) and own & names(f": {said}") - names(f": {question.question}"):
+            return "its paper is read to answer with its own name"
         quotes = set(question.evidence)
         for claim in (c.text for c in split_claims(said)):
             if len(missing_facts(question.facts, claim)) == len(question.facts):

@@ -173,6 +173,22 @@ def test_a_question_asks_for_what_its_answer_is(
     assert maker()._test.asks_for(question, sort) == fault
 
 
+def test_a_percentage_is_no_answer_to_what_is_the_thing(maker: Callable[..., Maker]) -> None:
+    asks_for = maker()._test.asks_for
+    assert asks_for("What is the bandwidth of LeafCut?", "figure", "91%") == "does not ask for its answer (a figure)"
+    assert asks_for("What is the bandwidth of LeafCut?", "figure", "91") == ""
+    assert asks_for("What share of the bandwidth does LeafCut use?", "figure", "91%") == ""
+
+
+def test_a_method_that_the_named_one_is_compared_with_is_no_answer(
+    maker: Callable[..., Maker], paper_ids: list[str]
+) -> None:
+    made = maker(lambda prompt: "LeafCut matches TreeFall [1].")
+    paper = next(p for p in made._papers if p.paper_id == paper_ids[0])
+    asked = Question("q", "single", "tune", "Which method removes leaves?", (paper.paper_id,), facts=(("TreeFall",),))
+    assert made._test.unread(asked, paper) == "its paper is read to answer with its own name"
+
+
 def test_a_question_says_what_it_is_about(maker: Callable[..., Maker], paper_ids: list[str]) -> None:
     made = maker()
     paper = next(p for p in made._papers if p.paper_id == paper_ids[0])
