@@ -227,6 +227,8 @@ class Maker:
                 if text and self._kept("unanswerable", self._test.form(text)):
                     yield self._without(text, "false-presupposition", [paper], f"it says: {single.evidence[0]}")
                     continue
+                if not self._kept("unanswerable", self._test.general(single.question, paper)):
+                    continue
                 for other in self._others(paper):
                     text = swapped(single.question, paper, other)
                     fault = text and (

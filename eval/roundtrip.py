@@ -105,11 +105,20 @@ class Roundtrip:
 
     def vague(self, question: str, paper: Paper) -> str:
         """The question says what it is about: it shares words with its paper that few others hold."""
-        idf = self.library.snapshot().words.idf
-        told = set(terms(question)) - _ASKING
-        rare = {t for t in told & set(terms(f"{paper.label} {plain(paper.abstract)}")) if idf(t) >= _RARE * idf("\0")}
+        rare = self._rare(question, paper)
         named = rare & set(terms(paper.label))
         return "" if named or len(rare) >= _TELLING else "does not say what it is about"
+
+    def general(self, question: str, paper: Paper) -> str:
+        """A question that is to be asked of another paper by its name asks for what its own has, beside the name."""
+        rare = self._rare(question, paper) - set(terms(paper.label))
+        return "" if len(rare) >= _TELLING else "could be asked of any paper"
+
+    def _rare(self, question: str, paper: Paper) -> set[str]:
+        """The words of few papers that a question shares with a paper, as stems."""
+        idf = self.library.snapshot().words.idf
+        shared = (set(terms(question)) - _ASKING) & set(terms(f"{paper.label} {plain(paper.abstract)}"))
+        return {t for t in shared if idf(t) >= _RARE * idf("\0")}
 
     def invention(self, question: str, papers: Sequence[Paper]) -> str:
         """Names and figures of the question stand in its papers."""

@@ -196,6 +196,15 @@ def test_a_question_says_what_it_is_about(maker: Callable[..., Maker], paper_ids
     assert made._test.vague("On how many data sets is LeafCut tried?", paper) == ""
 
 
+def test_what_could_be_asked_of_any_paper_is_asked_of_no_other(
+    maker: Callable[..., Maker], paper_ids: list[str]
+) -> None:
+    made = maker()
+    paper = next(p for p in made._papers if p.paper_id == paper_ids[0])
+    assert made._test.general("What is the point of LeafCut?", paper) == "could be asked of any paper"
+    assert made._test.general("What share of the leaves does LeafCut remove?", paper) == ""
+
+
 def test_an_answer_that_its_paper_is_not_read_to_give_is_dropped(maker: Callable[..., Maker]) -> None:
     made = maker(lambda prompt: script(prompt) if "Topic:" in prompt else "The leaves are green [1].")
     assert list(made.make("single", 2)) == []
