@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eval.questions import Question
 from eval.results import Json, code_print, write_json
@@ -90,6 +90,15 @@ class Asker:
     def engine(self) -> CitewellQueryEngine:
         return open_engine(self._config, llm=lambda config: self.llm, threshold=self._threshold)
 
+    @cached_property
+    def _loaded(self) -> None:
+        self.engine.library.embedder.encode(["warm"])
+        self.llm.inner.complete("Say yes.", max_tokens=1)
+
+    def warm(self) -> None:
+        """Loads the models, once, so that what the first question takes is not the loading."""
+        return self._loaded
+
     def ask(self, question: Question) -> Json:
         """The answer, in the form of the command line with "kept" (whether it was on disk); after its history."""
         return self.turn(question.question, self.history(question))
@@ -104,7 +113,7 @@ class Asker:
         try:
             answer = self.engine.ask(question, history=history)
         except QuestionError as error:
-            return {**_NOTHING, "question": question, "resolved_question": question, "error": str(error), "kept": False}
+            return {**no_answer(question, str(error)), "kept": False}
         found = answer_json(answer) | {"confidence": answer.confidence, "signals": answer.signals}
         spent = {name: count - tokens[name] for name, count in self.llm.tokens.items()}
         found["tokens"] = spent if self.llm.uncounted == uncounted else {}
@@ -161,17 +170,22 @@ class Asker:
         write_json(path, value)
 
 
-_NOTHING: dict[str, Any] = {
-    "status": "abstained",
-    "answer": "",
-    "sentences": [],
-    "citations": [],
-    "nearest": [],
-    "confidence": 0.0,
-    "reason": "error",
-    "signals": {},
-    "timings_ms": {},
-    "tokens": {},
-    "llm": "",
-    "index": "",
-}
+def no_answer(question: str, error: str) -> Json:
+    """What stands for an answer that there is none of, and why, in the form of ``citewell ask --json``."""
+    return {
+        "question": question,
+        "resolved_question": question,
+        "status": "abstained",
+        "answer": "",
+        "sentences": [],
+        "citations": [],
+        "nearest": [],
+        "confidence": 0.0,
+        "reason": "error",
+        "signals": {},
+        "timings_ms": {},
+        "tokens": {},
+        "llm": "",
+        "index": "",
+        "error": error,
+    }

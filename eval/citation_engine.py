@@ -21,7 +21,10 @@ from rag.build import load_embedder
 from rag.config import Config
 from rag.records import Paper
 
-_SOURCE = re.compile(r"\[\s*sources?\s*((?:\d+(?:\s*,\s*)?)+)\]", re.IGNORECASE)
+_SOURCE = re.compile(
+    r"[\[(]\s*sources?\s*(\d+(?:\s*(?:,|and|&)\s*(?:source\s*)?\d+)*)(?:\s*,[^\])]*)?[\])]", re.IGNORECASE
+)
+"""What small models write for a marker ``[1]``: [Source 1], (Source 1), [Sources 1 and 2], [Source 1, Section 3]."""
 _HEAD = re.compile(r"^Source \d+:\n")
 
 
@@ -57,7 +60,7 @@ class CitationEngine:
         cited = {n: Cited(i, _HEAD.sub("", content).strip()) for n, (i, content) in enumerate(sources, 1)}
         return as_answer(
             question.question,
-            _SOURCE.sub(lambda m: f"[{m[1]}]", text),
+            markers(text),
             cited,
             self._papers,
             [i for i, _ in sources],
@@ -74,3 +77,8 @@ class CitationEngine:
             )
             self._engine = CitationQueryEngine.from_args(index, llm=self._llm, streaming=True)
         return self._engine
+
+
+def markers(text: str) -> str:
+    """``text`` with every marker of the engine's in the form ``[1]``."""
+    return _SOURCE.sub(lambda m: "".join(f"[{n}]" for n in re.findall(r"\d+", m[1])), text)

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -160,11 +161,13 @@ def read_run(path: Path) -> dict[str, dict[str, float]]:
             value = float(score)
         except ValueError as error:
             raise CitewellError(f"{path} line {number}: the score {score!r} is no number") from error
+        if not math.isfinite(value):
+            raise CitewellError(
+                f"{path} line {number}: the score of document {document!r} is {score}; it must be finite"
+            )
         if document in run.get(query, {}):
             raise CitewellError(f"{path} line {number}: document {document!r} comes twice for query {query!r}")
         run.setdefault(query, {})[document] = value
-    for scores in run.values():
-        ranking(scores)
     return run
 
 

@@ -119,7 +119,9 @@ def measure_systems(
         **made_with(),
         **task.about,
         "queries": len(task.queries),
-        "systems": {s.name: {**s.told(), "seconds": seconds[s.name]} for s in entries},
+        "systems": {
+            s.name: {**s.told(), "seconds": seconds[s.name], "silent": _silent(task, runs[s.name])} for s in entries
+        },
         "by_kind": {name: _by_kind(task, found) for name, found in values.items()},
         "comparisons": {
             m: [
@@ -141,9 +143,17 @@ def print_systems(results: Json) -> str:
     rows = [
         [name, *(percent(Interval(**_whole(found)[m])) for m in measures)] for name, found in results["by_kind"].items()
     ]
+    silent = [
+        f"{name} found nothing for {len(system['silent'])} of {results['queries']:,} queries, which count as 0: "
+        + ", ".join(system["silent"][:5])
+        + ("…" if len(system["silent"]) > 5 else "")
+        for name, system in results["systems"].items()
+        if system["silent"]
+    ]
     parts = [
         f"{results['queries']:,} queries; x100, 95% intervals",
         table(["system", *measures], rows),
+        *silent,
         "",
         "paired tests, Holm's correction over the pairs of a measure (p: permutation, p*: bootstrap)",
     ]
@@ -160,6 +170,11 @@ def print_systems(results: Json) -> str:
         for c in comparisons
     ]
     return "\n".join([*parts, table(["systems", "measure", "verdict", "difference", "p", "p*"], rows)])
+
+
+def _silent(task: Task, run: Run) -> list[str]:
+    """The queries for which a system found nothing, or that its run leaves out."""
+    return [query for query in task.queries if not run.get(query)]
 
 
 def _found(system: System, field: Field | None, task: Task, *, beside: Path) -> Run:

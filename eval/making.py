@@ -127,7 +127,9 @@ class Maker:
             fault = (
                 test.form(text)
                 or test.leak(text, span.facts)
+                or test.asks_for(text, span.sort, span.words)
                 or test.invention(text, [paper])
+                or test.vague(text, paper)
                 or test.unfound(text, question.papers)
                 or test.shared(question)
                 or test.unread(question, paper)
@@ -224,6 +226,8 @@ class Maker:
                 text = turned(single.question, single.evidence[0])
                 if text and self._kept("unanswerable", self._test.form(text)):
                     yield self._without(text, "false-presupposition", [paper], f"it says: {single.evidence[0]}")
+                    continue
+                if not self._kept("unanswerable", self._test.general(single.question, paper)):
                     continue
                 for other in self._others(paper):
                     text = swapped(single.question, paper, other)

@@ -14,7 +14,7 @@ from typing import Any
 
 from llama_index.core.llms.llm import LLM
 
-from eval.peer_answers import Cited, as_answer
+from eval.peer_answers import Cited, OutOfPatience, as_answer
 from eval.questions import Question
 from eval.results import Json
 from rag.build import load_embedder
@@ -24,8 +24,8 @@ from rag.errors import CitewellError
 from rag.records import Paper
 
 VERSION = "2026.8.12"
-PATIENCE = 1800
-"""Seconds that one question may take: it asks the language model eleven times."""
+STARTING = 60.0
+"""Seconds that its own imports may take beside."""
 _KEYS = re.compile(r"\((?:pqac-[0-9a-f]+(?:\s*[,;]\s*)?)+\)|\[?pqac-[0-9a-f]+\]?")
 _KEY = re.compile(r"pqac-[0-9a-f]+")
 
@@ -33,13 +33,23 @@ _KEY = re.compile(r"pqac-[0-9a-f]+")
 class PaperQA:
     """One text an abstract by its own API, no PDF, no network; its defaults else."""
 
-    def __init__(self, config: Config, llm: LLM, papers: Sequence[Paper], *, python: Path | None = None) -> None:
-        """``python`` is the interpreter of its environment; None makes one in ``<data>/peers`` where it is missing."""
+    def __init__(
+        self,
+        config: Config,
+        llm: LLM,
+        papers: Sequence[Paper],
+        *,
+        python: Path | None = None,
+        patience: float = 600.0,
+    ) -> None:
+        """``patience`` is how many seconds a question may take: it asks the language model eleven times.
+        ``python`` is the interpreter of its environment; None makes one in ``<data>/peers`` where it is missing."""
         self.print = f"paper-qa {VERSION} {config.embedder}"
         self._config = config
         self._llm = llm
         self._papers = {p.paper_id: p for p in papers}
         self._python = python
+        self._patience = patience
 
     def ask(self, question: Question) -> Json:
         job = self._job(question.question)
@@ -88,7 +98,7 @@ class PaperQA:
             "question": {"text": question, "vector": asked},
             "base": base,
             "model": model,
-            "timeout": PATIENCE,
+            "timeout": self._patience,
         }
 
 
@@ -122,17 +132,22 @@ def environment(folder: Path) -> Path:
 
 
 def run(python: Path, job: Json) -> Json:
-    """What the runner says to a job. Raises CitewellError where it fails."""
+    """What the runner says to a job. Raises OutOfPatience where it takes longer than ``timeout``, CitewellError where it
+    fails."""
+    patience = float(job["timeout"])
     script = Path(str(files("eval").joinpath("paperqa_runner.py")))
     try:
         done = subprocess.run(
-            [str(python), str(script)],
+            # -I: else the script's folder comes first, and its collections.py stands for the standard library's
+            [str(python), "-I", str(script)],
             input=json.dumps(job).encode(),
             capture_output=True,
-            timeout=PATIENCE,
+            timeout=patience + STARTING,
             check=True,
         )
         found: Json = json.loads(done.stdout)
+    except subprocess.TimeoutExpired as error:
+        raise OutOfPatience(f"PaperQA2 came to no answer within {patience:g} s") from error
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise CitewellError(
             f"PaperQA2 came to no answer ({error}); run it again, or leave it out of --peers"

@@ -29,6 +29,10 @@ class Cited:
     quote: str
 
 
+class OutOfPatience(Exception):
+    """A peer came to no answer in the time that a question may take."""
+
+
 def refuses(text: str) -> bool:
     """Whether a text says that it has no answer: by its first sentence, in the phrases that peers are told to use."""
     claims = split_claims(text)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any, Protocol
 
 from eval.answers import require_papers, spread
-from eval.asking import Asker
+from eval.asking import Asker, no_answer
+from eval.peer_answers import OutOfPatience
 from eval.progress import progress
 from eval.questions import Question, cluster_of, fingerprint, load_questions, select
-from eval.results import Json, citewell_version, write_json
+from eval.results import Json, made_with, write_json
 from eval.scoring import score
 from eval.summary import summarise
 from eval.tables import percent, table
@@ -24,7 +27,12 @@ if TYPE_CHECKING:
     from llama_index.core.llms.llm import LLM
 
 PEERS = ("citewell", "citation-engine", "paperqa")
-_COLUMNS = (("right", "right"), ("borne_out", "sentences borne out"), ("gold_cited", "all papers cited"))
+_COLUMNS = (
+    ("right", "right"),
+    ("right_and_cited", "right, all borne out"),
+    ("borne_out", "sentences borne out"),
+    ("gold_cited", "all papers cited"),
+)
 
 
 class Peer(Protocol):
@@ -57,13 +65,16 @@ def measure_peers(
     kinds: Sequence[str] | None = None,
     limit: int | None = None,
     peers: Sequence[str] | None = None,
+    patience: float = 600.0,
     llm: Callable[[Config], LLM] = load_llm,
 ) -> Json:
     """Asks the questions of the file ``path`` of each of ``peers`` (None: of every one), and scores the answers.
 
+    Every question goes to all of them before the next one does, so that whatever else the machine does slows all alike.
     An answer is kept in ``<data>/eval-cache/peers`` under a print of the peer, the question, the index and the language
-    model, with the timings it was made with: a run that was stopped goes on where it was. Questions that lean on
-    earlier turns are left out: not every peer takes a conversation.
+    model, with the timings it was made with: a run that was stopped goes on where it was. That a peer came to no answer
+    within ``patience`` seconds is kept too, as an error, until it is given longer. Questions that lean on earlier turns
+    are left out: not every peer takes a conversation.
 
     Raises CitewellError for a bad file, an unknown peer, or a peer that cannot be run.
     """
@@ -72,36 +83,79 @@ def measure_peers(
     if unknown:
         raise CitewellError(f"unknown peer {unknown[0]!r}; take some of {', '.join(PEERS)}")
     questions = load_questions(path)
-    asked = [q for q in spread(select(questions, split=split, kinds=kinds), limit) if not q.history]
+    asked = spread([q for q in select(questions, split=split, kinds=kinds) if not q.history], limit)
     if not asked:
         raise CitewellError("every question chosen leans on earlier turns, which the peers do not take; choose others")
     asker = Asker(config, llm=llm)
     require_papers(asked, asker.papers.keys(), config.library)
     clusters = cluster_of(questions)
-    systems: dict[str, Json] = {}
-    for name in chosen:
-        peer = _peer(name, asker, config)
-        records = [
-            score(q, _kept(config, peer, asker.basis, q), asker.papers) for q in progress(asked, f"{name} questions")
-        ]
-        systems[name] = {"print": peer.print, "summary": summarise(records, clusters), "records": records}
+    panel = {name: _peer(name, asker, config, patience) for name in chosen}
+    records: dict[str, list[Json]] = {name: [] for name in chosen}
+    for question in progress(asked, "questions"):
+        for name, peer in panel.items():
+            records[name].append(score(question, _kept(config, peer, asker, question, patience), asker.papers))
     return {
         "measured": "peers",
-        "citewell": citewell_version(),
-        "questions": {"file": path.name, "sha256": fingerprint(path), "split": split, "kinds": list(kinds or [])},
+        **made_with(),
+        "questions": {
+            "file": path.name,
+            "sha256": fingerprint(path),
+            "split": split,
+            "kinds": list(kinds or []),
+            "limit": limit,
+        },
         "library": config.library,
         "made_with": asker.basis,
-        "systems": systems,
+        "patience": patience,
+        "systems": {
+            name: {
+                "print": panel[name].print,
+                "summary": summarise(found, clusters),
+                **(
+                    {"first_word_beside_citewell": beside(found, records["citewell"])}
+                    if name != "citewell" and "citewell" in records
+                    else {}
+                ),
+                "records": found,
+            }
+            for name, found in records.items()
+        },
     }
+
+
+def beside(theirs: Sequence[Json], ours: Sequence[Json]) -> Json | None:
+    """How many times as long a peer takes to its first word as Citewell: the median over the questions that both
+    answered and that both were timed at; None where there is none."""
+    ratios = [
+        t["timings_ms"]["first_token"] / o["timings_ms"]["first_token"]
+        for t, o in zip(theirs, ours, strict=True)
+        if t["answered"] and o["answered"] and t["timings_ms"].get("first_token") and o["timings_ms"].get("first_token")
+    ]
+    return {"times": round(median(ratios), 2), "n": len(ratios)} if ratios else None
 
 
 def print_peers(results: Json) -> str:
     """A line a system: what of its answers is right, borne out, refused, and how long it takes."""
     rows = []
     for name, system in results["systems"].items():
-        rows.append([name, *_figures(system["summary"])])
-    heads = ["system", *(head for _, head in _COLUMNS), "refused", "first word, s", "whole answer, s"]
-    return table(heads, rows)
+        times = system.get("first_word_beside_citewell")
+        rows.append([name, *_figures(system["summary"]), f"{times['times']:.1f}" if times else "-"])
+    heads = [
+        "system",
+        *(head for _, head in _COLUMNS),
+        "refused",
+        "first word, s",
+        "whole answer, s",
+        "first word, times",
+    ]
+    parts = [table(heads, rows)]
+    for name, system in results["systems"].items():
+        failed = [r for r in system["records"] if "error" in r]
+        if failed:
+            parts.append(
+                f"{name} came to no answer for {len(failed)} of {len(system['records'])}: {failed[0]['error']}"
+            )
+    return "\n".join(parts)
 
 
 def _figures(summary: Json) -> list[str]:
@@ -112,7 +166,7 @@ def _figures(summary: Json) -> list[str]:
 
     groups = summary["answerable"]
     own: Mapping[str, Any] = groups.get("all answerable") or next(iter(groups.values()), {})
-    times = summary["latency_ms"]["all"]
+    times = summary["latency_ms"]["answered"]
     return [
         *(told(own.get(key)) for key, _ in _COLUMNS),
         told(summary["refused"].get("all unanswerable")),
@@ -120,7 +174,7 @@ def _figures(summary: Json) -> list[str]:
     ]
 
 
-def _peer(name: str, asker: Asker, config: Config) -> Peer:
+def _peer(name: str, asker: Asker, config: Config, patience: float) -> Peer:
     if name == "citewell":
         return _Citewell(asker)
     papers = list(asker.papers.values())
@@ -130,23 +184,30 @@ def _peer(name: str, asker: Asker, config: Config) -> Peer:
         return CitationEngine(config, asker.llm, papers)
     from eval.paperqa2 import PaperQA
 
-    return PaperQA(config, asker.llm, papers)
+    return PaperQA(config, asker.llm, papers, patience=patience)
 
 
-def _kept(config: Config, peer: Peer, basis: Json, question: Question) -> Json:
+def _kept(config: Config, peer: Peer, asker: Asker, question: Question, patience: float) -> Json:
     """The answer of a peer, asked once."""
-    decides = {k: basis[k] for k in ("index", "llm", "context")}
+    decides = {k: asker.basis[k] for k in ("index", "llm", "context")}
     key = json.dumps([peer.print, question.question, decides], sort_keys=True, ensure_ascii=False)
     file = config.data / "eval-cache" / "peers" / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
     try:
-        kept: Json = json.loads(file.read_text(encoding="utf-8"))["answer"]
-        return kept
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        if kept.get("patience", patience) >= patience:
+            answer: Json = kept["answer"]
+            return answer
     except (OSError, ValueError, KeyError):
         pass  # not asked yet, or damaged
+    asker.warm()
     try:
         answer = peer.ask(question)
     except QuestionError as error:
         raise CitewellError(f"question {question.id!r} cannot be asked: {error}") from error
+    except OutOfPatience as error:
+        answer = no_answer(question.question, str(error))
+        print(f"question {question.id!r}: {error}", file=sys.stderr, flush=True)
+        write_json(file, {"peer": peer.print, "question": question.question, "patience": patience, "answer": answer})
     if "error" not in answer:
         write_json(file, {"peer": peer.print, "question": question.question, "answer": answer})
     return answer

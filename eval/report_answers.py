@@ -11,7 +11,7 @@ from eval.judge import ASKED, kappa_of
 from eval.page import cards, facts, figure, made_from, percent_of, section, table_html
 from eval.plots import bars, precision_recall, reliability_diagram, risk_coverage, times
 from eval.results import Json
-from eval.summary import COLUMNS
+from eval.summary import COLUMNS, untimed
 
 WORST = 80
 """How many questions are shown in full."""
@@ -151,6 +151,7 @@ def _spent(results: Json) -> str:
     ]
     if not rows:
         return "<p class=soft>Every answer came from the record of an earlier run, which says nothing of time.</p>"
+    note = f"<p class=soft>Times are {escape(told)}.</p>" if (told := untimed(results["summary"]).strip()) else ""
     drawn = times(
         {
             name.replace("_", " "): [
@@ -162,7 +163,7 @@ def _spent(results: Json) -> str:
     return (
         '<div class="plots">'
         + figure(drawn, "The share of answered questions that had it within so many seconds.")
-        + f"<div>{table_html(['', 'median', '95th percentile', 'n'], rows)}</div></div>"
+        + f"<div>{table_html(['', 'median', '95th percentile', 'n'], rows)}{note}</div></div>"
     )
 
 

@@ -14,6 +14,7 @@ from llama_index.core.llms.llm import LLM
 from eval.facts import missing_facts
 from eval.questions import Question
 from rag.cite import split_claims
+from rag.fold import plain
 from rag.lexical import terms
 from rag.library import Library
 from rag.mismatch import mismatches, names
@@ -38,6 +39,35 @@ _POINTS = re.compile(
     r"(?:sentence|passage|text|abstract|answer|authors?|paper|study|article|method|approach|framework|work|topic))\b",
     re.IGNORECASE,
 )
+_ASKS_FOR = {
+    "figure": re.compile(
+        r"\b(?:how|what|which (?:share|percentage|fraction|proportion|number|rate|accuracy|value|score|size|factor|amount))\b",
+        re.I,
+    ),
+    "name": re.compile(
+        r"^(?!.*\bhow (?:many|much|often|long|large|fast)\b).*\b(?:what|which|who|whom|whose|where)\b", re.I
+    ),
+    "way": re.compile(
+        r"\b(?:how(?! (?:many|much|often|long|large|fast)\b)|why|(?:by|through|with|in|on|from) (?:what|which)"
+        r"|what (?:makes|allows|enables|causes|leads|helps)|(?:what|which)\b.*\b(?:method|technique|approach|mechanism|way|means|cause|reason|"
+        r"strategy|procedure|trick|kind)s?)\b",
+        re.I,
+    ),
+}
+"""How a question asks that a figure, a name or a way answers."""
+_IN_PERCENT = re.compile(
+    r"\bhow\b|percent|share|fraction|proportion|\brates?\b|accura|correct|precision|recall|score|\bF1\b|auroc|\bauc\b|error|improve|"
+    r"reduc|increas|decreas|gain|drop|coverage|probab|sparsity|success|savings?|speed",
+    re.I,
+)
+"""What is told in percent: of anything else, "91% of the bandwidth" is a share and not the thing."""
+_ASKS_WHICH = re.compile(
+    r"\b(?:which|what) (?:\w+ )?(?:model|method|framework|approach|system|algorithm|architecture|technique)\b", re.I
+)
+_RARE = 0.45
+"""Share of the inverse document frequency of a word that no paper holds, from which a word is one of few papers."""
+_TELLING = 2
+"""Words of few papers that a question must share with its paper, or one of its name."""
 _ASKING = frozenset(terms("what which who why when where how much many does do did is are was were can could use used"))
 
 
@@ -68,6 +98,28 @@ class Roundtrip:
         """The question does not hold its own answer."""
         return "" if len(missing_facts(facts, question)) == len(facts) else "gives its answer away"
 
+    def asks_for(self, question: str, sort: str, words: str = "") -> str:
+        """The question asks for what its answer ``words`` is: how many for a figure, how or why for a way …"""
+        fits = _ASKS_FOR[sort].search(question) and ("%" not in words or _IN_PERCENT.search(question))
+        return "" if fits else f"does not ask for its answer (a {sort})"
+
+    def vague(self, question: str, paper: Paper) -> str:
+        """The question says what it is about: it shares words with its paper that few others hold."""
+        rare = self._rare(question, paper)
+        named = rare & set(terms(paper.label))
+        return "" if named or len(rare) >= _TELLING else "does not say what it is about"
+
+    def general(self, question: str, paper: Paper) -> str:
+        """A question that is to be asked of another paper by its name asks for what its own has, beside the name."""
+        rare = self._rare(question, paper) - set(terms(paper.label))
+        return "" if len(rare) >= _TELLING else "could be asked of any paper"
+
+    def _rare(self, question: str, paper: Paper) -> set[str]:
+        """The words of few papers that a question shares with a paper, as stems."""
+        idf = self.library.snapshot().words.idf
+        shared = (set(terms(question)) - _ASKING) & set(terms(f"{paper.label} {plain(paper.abstract)}"))
+        return {t for t in shared if idf(t) >= _RARE * idf("\0")}
+
     def invention(self, question: str, papers: Sequence[Paper]) -> str:
         """Names and figures of the question stand in its papers."""
         held = " ".join(f"{p.label} {p.title} {p.abstract}" for p in papers)
@@ -84,6 +136,9 @@ class Roundtrip:
         said = self.read(question.question, paper)
         if missing_facts(question.facts, said):
             return "its paper is read to answer otherwise"
+        own = names(f"of {paper.label}")
+        if _ASKS_WHICH.search(question.question) and own & names(f": {said}") - names(f": {question.question}"):
+            return "its paper is read to answer with its own name"
         quotes = set(question.evidence)
         for claim in (c.text for c in split_claims(said)):
             if len(missing_facts(question.facts, claim)) == len(question.facts):

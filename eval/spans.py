@@ -32,10 +32,15 @@ _SAYS_LITTLE = re.compile(r"[012]|(?:19|20)\d\d")
 _VALUE = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _CAPITAL = r"[A-Z][\w.+³²-]*\w|[a-z]+[A-Z][\w-]*|[A-Z]{2,}"
 _NAMES = re.compile(rf"(?<![\w-])(?:{_CAPITAL})(?:(?:,\s(?:and\s)?|\sand\s|\s)(?:{_CAPITAL}))*")
+_CITED = re.compile(r"\s(?:et al\b|\(?(?:19|20)\d\d\b)")
 _WAY = re.compile(
     r"\b(?P<cue>by (?:[a-z]+ly )?\w+ing|because|due to|via|in order to|so that|rather than|using|leveraging)\b"
     r"(?P<rest>[^,;:.()]{12,140})"
 )
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
+"""Names in an address on the web name nothing that the sentence speaks of."""
+_RELATIVE = re.compile(r"\s(?:which|that|who|where|whereas|while|when)\b.*")
+"""What a clause adds about its last word tells nothing of the way."""
 _RARE = 0.45
 """Share of the inverse document frequency of a word that no paper holds, from which a word is one of few papers."""
 _COMMON = frozenset(
@@ -61,7 +66,7 @@ def spans_of(sentence: str, *, idf: Callable[[str], float], known: Collection[st
     ``idf`` weighs words by their rarity in the library; ``known`` are names, in small letters, that tell nothing of
     the sentence, such as those that stand all over its abstract.
     """
-    readable = plain(sentence)
+    readable = _ADDRESS.sub(" ", plain(sentence))
     return [s for s in (_figure(readable), _name(readable, known), _way(readable, idf)) if s is not None]
 
 
@@ -105,8 +110,9 @@ def _bounded(digits: str) -> str:
 def _figure(sentence: str) -> Span | None:
     for match in _FIGURE.finditer(sentence):
         facts = figure_facts(match.group())
-        if facts and not _SAYS_LITTLE.fullmatch(match.group().strip()):
-            return Span(match.group().strip(), "figure", facts)
+        words = match.group().strip(" ,")
+        if facts and not _SAYS_LITTLE.fullmatch(words):
+            return Span(words, "figure", facts)
     return None
 
 
@@ -116,6 +122,8 @@ def _listed(sentence: str, known: Collection[str]) -> list[str]:
     for match in _NAMES.finditer(sentence):
         if sentence[match.start() - 1 : match.start()] == "(" and sentence[match.end() : match.end() + 1] == ")":
             continue  # the short form of what stands before it
+        if _CITED.match(sentence, match.end()):
+            continue  # who wrote another paper
         # the first word of a sentence has a capital whatever it is
         text = match.group() if match.start() else match.group().partition(" ")[2]
         for name in re.split(r",\s(?:and\s)?|\sand\s", text):
@@ -127,6 +135,8 @@ def _listed(sentence: str, known: Collection[str]) -> list[str]:
 
 def _name(sentence: str, known: Collection[str]) -> Span | None:
     for match in _NAMES.finditer(sentence):
+        if "/" in (sentence[match.start() - 1 : match.start()], sentence[match.end() : match.end() + 1]):
+            continue  # a part of a list: an answer with another part would be as right
         listed = [n for n in _listed(sentence, known) if n in match.group()]
         if listed and match.group().startswith(listed[0]):
             return Span(match.group(), "name", tuple((name_fact(n),) for n in listed[:3]))
@@ -135,7 +145,7 @@ def _name(sentence: str, known: Collection[str]) -> Span | None:
 
 def _way(sentence: str, idf: Callable[[str], float]) -> Span | None:
     for match in _WAY.finditer(sentence):
-        clause = f"{match['cue']}{match['rest']}".strip()
+        clause = _RELATIVE.sub("", f"{match['cue']}{match['rest']}").strip()
         told = telling_words(clause, idf)[:2]
         if len(told) == 2 and len(clause.split()) >= 4:
             # either of the two rarest words: a right answer may leave one out

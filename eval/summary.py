@@ -52,7 +52,7 @@ def summarise(records: Sequence[Json], clusters: Mapping[str, str]) -> Json:
         "questions": len(records),
         "answerable": {k: _answerable(rows, clusters) for k, rows in chosen.items()},
         "refused": {
-            c: _plain(_interval(rows, lambda r: not r["answered"], clusters))
+            c: _plain(_interval(rows, lambda r: r["verdict"] == "rightly refused", clusters))
             for c, rows in {**classes, "all unanswerable": unanswerable}.items()
             if rows
         },
@@ -143,6 +143,18 @@ def order(records: Sequence[Json]) -> list[float]:
     return [r["confidence"] + (1.0 if r["answered"] else 0.0) for r in records]
 
 
+def untimed(summary: Json) -> str:
+    """A line that says of how few questions the times are, where some were answered from the record; else ""."""
+    timed = summary["latency_ms"]["all"].get("total", {}).get("n", 0)
+    left = summary["questions"] - timed
+    if not timed or not left:
+        return ""
+    return (
+        f"\nof {timed} of {summary['questions']} questions: what the language model had said before was not timed again, "
+        "so these are mostly those that took none"
+    )
+
+
 def print_summary(summary: Json) -> str:
     """The tables of a run, as text."""
     parts = []
@@ -161,7 +173,7 @@ def print_summary(summary: Json) -> str:
         for which, found in times.items()
         for name, row in found.items()
     ]
-    parts.append(table(["seconds", "median", "p95"], rows))
+    parts.append(table(["seconds", "median", "p95"], rows) + untimed(summary))
     rows = [
         [f"{name} ({which})", f"{row['median']:.0f}", f"{row['p95']:.0f}"]
         for which, found in summary.get("tokens", {}).items()

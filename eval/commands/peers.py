@@ -23,6 +23,9 @@ def add(commands: Commands) -> None:
     parser.add_argument("--kinds", metavar="KIND[,KIND…]", type=listed, help="only these kinds of questions")
     parser.add_argument("--limit", metavar="N", type=int, help="only N of them, spread evenly")
     parser.add_argument("--peers", metavar="NAME[,NAME…]", type=listed, help="citewell, citation-engine, paperqa")
+    parser.add_argument(
+        "--patience", metavar="S", type=float, default=600.0, help="seconds PaperQA2 may take a question (default: 600)"
+    )
     with_json(parser)
 
 
@@ -38,6 +41,7 @@ def run(args: argparse.Namespace, config: Config) -> int:
         kinds=args.kinds,
         limit=args.limit,
         peers=args.peers,
+        patience=args.patience,
     )
     write_results(args, results)
     print_results(args, results, print_peers)

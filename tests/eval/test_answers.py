@@ -95,9 +95,12 @@ def test_another_source_is_another_answer_made_from_what_the_model_said_before(
     before = len(list(answers.iterdir()))
     monkeypatch.setattr("eval.asking.code_print", lambda: "another")
     again = scripted()
-    _measure(config, questions_file, again)
+    results = _measure(config, questions_file, again)
     assert len(list(answers.iterdir())) == 2 * before
     assert again.prompts == []
+    timed = sum("total" in r["timings_ms"] for r in results["records"])
+    assert 0 < timed < len(results["records"])
+    assert f"of {timed} of {len(results['records'])} questions" in print_summary(results["summary"])
 
 
 def test_the_history_of_a_follow_up_is_asked_first(config: Config, questions_file: Path, scripted: Scripted) -> None:

@@ -251,3 +251,20 @@ def test_the_command_prints_one_json_object(
     assert main([*arguments, "--llm"]) == 1
     assert main(["eval", "retrieval", "--baseline", "x"]) == 1
     assert "--systems" in capsys.readouterr().err
+
+
+def test_queries_that_a_run_leaves_out_count_as_nothing_and_are_told(
+    lineup: Callable[[str], Path], tmp_path: Path
+) -> None:
+    (tmp_path / "qrels").write_text("q1 0 a 1\nq2 0 b 1\nq3 0 c 1\n")
+    path = lineup('[half]\nrun = "half.run"\n[whole]\nrun = "whole.run"')
+    (path.parent / "half.run").write_text("q1 Q0 a 1 2.0 half\nq9 Q0 a 1 2.0 half\n")
+    (path.parent / "whole.run").write_text("".join(f"{q} Q0 a 1 2.0 whole\n" for q in ("q1", "q2", "q3")))
+    results, _ = measure_systems(path, over_qrels(tmp_path / "qrels"), None)
+    assert {name: system["silent"] for name, system in results["systems"].items()} == {
+        "half": ["q2", "q3"],
+        "whole": [],
+    }
+    assert round(results["by_kind"]["half"]["all"]["R@1"]["mean"], 4) == 0.3333
+    told = print_systems(results).splitlines()
+    assert "half found nothing for 2 of 3 queries, which count as 0: q2, q3" in told

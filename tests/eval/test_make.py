@@ -151,6 +151,60 @@ def _asks(prompt: str, words: str) -> bool:
     return re.findall(r"^Answer: (.*)$", prompt[prompt.rfind("user:") :], re.MULTILINE) == [words]
 
 
+@pytest.mark.parametrize(
+    ("question", "sort", "asks"),
+    [
+        ("In which paper is the share of leaves told?", "figure", False),
+        ("Who removes 41% of the leaves?", "figure", False),
+        ("Which share of the leaves is removed?", "figure", True),
+        ("After how many days is it done?", "figure", True),
+        ("How many data sets are used?", "name", False),
+        ("On which data set are leaves removed?", "name", True),
+        ("What is the main goal of LeafCut?", "way", False),
+        ("How many leaves are removed?", "way", False),
+        ("By what means are leaves removed?", "way", True),
+        ("Which method removes leaves?", "way", True),
+    ],
+)
+def test_a_question_asks_for_what_its_answer_is(
+    maker: Callable[..., Maker], question: str, sort: str, asks: bool
+) -> None:
+    fault = "" if asks else f"does not ask for its answer (a {sort})"
+    assert maker()._test.asks_for(question, sort) == fault
+
+
+def test_a_percentage_is_no_answer_to_what_is_the_thing(maker: Callable[..., Maker]) -> None:
+    asks_for = maker()._test.asks_for
+    assert asks_for("What is the bandwidth of LeafCut?", "figure", "91%") == "does not ask for its answer (a figure)"
+    assert asks_for("What is the bandwidth of LeafCut?", "figure", "91") == ""
+    assert asks_for("What share of the bandwidth does LeafCut use?", "figure", "91%") == ""
+
+
+def test_a_method_that_the_named_one_is_compared_with_is_no_answer(
+    maker: Callable[..., Maker], paper_ids: list[str]
+) -> None:
+    made = maker(lambda prompt: "LeafCut matches TreeFall [1].")
+    paper = next(p for p in made._papers if p.paper_id == paper_ids[0])
+    asked = Question("q", "single", "tune", "Which method removes leaves?", (paper.paper_id,), facts=(("TreeFall",),))
+    assert made._test.unread(asked, paper) == "its paper is read to answer with its own name"
+
+
+def test_a_question_says_what_it_is_about(maker: Callable[..., Maker], paper_ids: list[str]) -> None:
+    made = maker()
+    paper = next(p for p in made._papers if p.paper_id == paper_ids[0])
+    assert made._test.vague("How well does the best one work?", paper) == "does not say what it is about"
+    assert made._test.vague("On how many data sets is LeafCut tried?", paper) == ""
+
+
+def test_what_could_be_asked_of_any_paper_is_asked_of_no_other(
+    maker: Callable[..., Maker], paper_ids: list[str]
+) -> None:
+    made = maker()
+    paper = next(p for p in made._papers if p.paper_id == paper_ids[0])
+    assert made._test.general("What is the point of LeafCut?", paper) == "could be asked of any paper"
+    assert made._test.general("What share of the leaves does LeafCut remove?", paper) == ""
+
+
 def test_an_answer_that_its_paper_is_not_read_to_give_is_dropped(maker: Callable[..., Maker]) -> None:
     made = maker(lambda prompt: script(prompt) if "Topic:" in prompt else "The leaves are green [1].")
     assert list(made.make("single", 2)) == []

@@ -84,7 +84,7 @@ def test_files_of_trec(tmp_path: Path) -> None:
     (tmp_path / "beir.tsv").write_text("query-id\tcorpus-id\tscore\n1\ta\t2\n")
     assert read_qrels(tmp_path / "beir.tsv") == {"1": {"a": 2}}
     for text, message in (
-        ("1 Q0 a 1 nan x\n", "the score of document 'a' is nan"),
+        ("1 Q0 a 1 nan x\n", "r line 1: the score of document 'a' is nan; it must be finite"),
         ("1 Q0 a 1 high x\n", "line 1: the score 'high' is no number"),
         ("1 Q0 a 1 2.0 x\n1 Q0 a 2 1.0 x\n", "line 2: document 'a' comes twice"),
         ("1 a 2.0\n", "line 1: '1 a 2.0' is no line of a run"),

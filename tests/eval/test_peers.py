@@ -9,15 +9,17 @@ from typing import Any
 
 import pytest
 
-from eval.citation_engine import CitationEngine
+from eval import paperqa2
+from eval.citation_engine import CitationEngine, markers
 from eval.paperqa2 import PaperQA, environment, numbered, run
-from eval.peer_answers import Cited, as_answer, refuses
-from eval.peers import measure_peers, print_peers
+from eval.peer_answers import Cited, OutOfPatience, as_answer, refuses
+from eval.peers import beside, measure_peers, print_peers
 from eval.questions import Question
 from rag.config import Config
 from rag.errors import CitewellError
 from rag.records import Paper
 
+JOB = {"timeout": 60}
 PAPER = Paper("p", "LeafCut", "LeafCut removes leaves. It removes 41% of them.")
 
 
@@ -112,6 +114,71 @@ def test_a_refusal_keeps_no_citations_and_a_rewritten_quote_becomes_its_abstract
     assert (refused["status"], refused["citations"], refused["sentences"]) == ("abstained", [], [])
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Red [1]. Blue [1, 2].", "Red [1]. Blue [1, 2]."),
+        ("Red [Source 1]. Blue (Source 2).", "Red [1]. Blue [2]."),
+        ("Red [Sources 1, 2]. Blue [Source 1 and Source 3].", "Red [1][2]. Blue [1][3]."),
+        ("Red [Source 1, Section 3.1].", "Red [1]."),
+        ("Red, says Source 1 (a source of light).", "Red, says Source 1 (a source of light)."),
+    ],
+)
+def test_the_markers_of_small_models_are_read_generously(text: str, read: str) -> None:
+    assert markers(text) == read
+
+
+def test_the_first_word_is_compared_where_both_answered() -> None:
+    def record(answered: bool, first: float | None) -> dict[str, Any]:
+        return {"answered": answered, "timings_ms": {} if first is None else {"first_token": first}}
+
+    theirs = [record(True, 900.0), record(True, 400.0), record(True, None), record(False, 9.0), record(True, 1.0)]
+    ours = [record(True, 300.0), record(True, 100.0), record(True, 1.0), record(True, 1.0), record(False, 1.0)]
+    assert beside(theirs, ours) == {"times": 3.5, "n": 2}
+    assert beside(theirs[2:], ours[2:]) is None
+
+
+def test_a_peer_that_is_too_slow_has_no_answer_until_it_is_given_longer(
+    config: Config, scripted: Callable[..., Any], questions_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+
+    class Slow:
+        print = "slow"
+
+        def __init__(self, *_: Any, patience: float) -> None:
+            self.patience = patience
+
+        def ask(self, question: Question) -> Any:
+            asked.append(self.patience)
+            if self.patience < 100:
+                raise OutOfPatience(f"no answer within {self.patience:g} s")
+            timings: dict[str, float] = {"total": 1.0}
+            return as_answer(
+                question.question, "I cannot answer the question.", {}, {}, [], timings_ms=timings, llm="m"
+            )
+
+    monkeypatch.setattr(paperqa2, "PaperQA", Slow)
+    options: dict[str, Any] = {"peers": ["paperqa"], "kinds": ["unanswerable"], "llm": lambda config: scripted(words)}
+    results = measure_peers(config, questions_file, patience=60.0, **options)
+    (system,) = results["systems"].values()
+    assert [(r["verdict"], r["error"]) for r in system["records"]] == [("error", "no answer within 60 s")] * 2
+    assert system["summary"]["refused"]["all unanswerable"]["mean"] == 0.0  # to say nothing is no refusal
+    assert print_peers(results).splitlines()[-1] == "paperqa came to no answer for 2 of 2: no answer within 60 s"
+    measure_peers(config, questions_file, patience=60.0, **options)
+    assert asked == [60.0, 60.0]
+    again = measure_peers(config, questions_file, patience=120.0, **options)
+    assert [r["verdict"] for r in again["systems"]["paperqa"]["records"]] == ["rightly refused"] * 2
+    assert asked == [60.0, 60.0, 120.0, 120.0]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script is no interpreter there")
+def test_a_runner_is_stopped_when_its_time_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paperqa2, "STARTING", 0.0)
+    with pytest.raises(OutOfPatience, match=r"PaperQA2 came to no answer within 0\.2 s"):
+        run(stand_in(tmp_path, "import time; time.sleep(60)"), {"timeout": 0.2})
+
+
 def test_the_keys_of_paperqa_become_markers() -> None:
     contexts = [{"id": "pqac-0a", "paper": "p"}, {"id": "pqac-0b", "paper": "gone"}]
     text, cited = numbered("One (pqac-0a, pqac-0b). Two pqac-0a. Three (pqac-ff).", contexts, {"p": PAPER})
@@ -153,24 +220,19 @@ def test_paperqa_is_given_texts_and_vectors_and_read_back(
 @pytest.mark.skipif(sys.platform == "win32", reason="a script is no interpreter there")
 def test_a_runner_that_fails_is_told(tmp_path: Path) -> None:
     with pytest.raises(CitewellError, match=r"PaperQA2 failed \(no model\)"):
-        run(stand_in(tmp_path, "print(json.dumps({'error': 'no model'}))"), {})
+        run(stand_in(tmp_path, "print(json.dumps({'error': 'no model'}))"), JOB)
     with pytest.raises(CitewellError, match="PaperQA2 came to no answer"):
-        run(stand_in(tmp_path, "sys.exit(3)"), {})
+        run(stand_in(tmp_path, "sys.exit(3)"), JOB)
     with pytest.raises(CitewellError, match="PaperQA2 came to no answer"):
-        run(tmp_path / "nowhere", {})
+        run(tmp_path / "nowhere", JOB)
 
 
-def test_the_runner_says_what_is_missing_instead_of_failing() -> None:
-    from importlib.resources import files
-
-    script = str(files("eval").joinpath("paperqa_runner.py"))
-    done = subprocess.run(
-        [sys.executable, script],
-        input=b'{"papers": [], "question": {"text": "?", "vector": []}}',
-        capture_output=True,
-        check=True,
-    )
-    assert json.loads(done.stdout)["error"].startswith(("ModuleNotFoundError", "KeyError"))
+def test_the_runner_says_what_is_missing_instead_of_failing(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "bare")], check=True)
+    python = tmp_path / "bare" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    job = {"papers": [], "question": {"text": "?", "vector": []}, "base": "http://x/v1", "model": "m", "timeout": 60}
+    with pytest.raises(CitewellError, match="PaperQA2 failed \\(ModuleNotFoundError: No module named 'paperqa'\\)"):
+        run(python, job)
 
 
 def test_an_environment_that_cannot_be_made_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

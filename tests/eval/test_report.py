@@ -61,6 +61,15 @@ def test_a_page_of_answers_has_every_part_and_needs_nothing_else(answers: dict[s
     assert "found nowhere" in page or "found at" in page
 
 
+def test_a_page_says_of_how_few_questions_its_times_are(answers: dict[str, Any]) -> None:
+    some = copy.deepcopy(answers)
+    some["summary"]["latency_ms"]["all"]["total"] = {"median": 40.0, "p95": 400.0, "n": 20}
+    told = f"Times are of 20 of {some['summary']['questions']} questions"
+    assert told in report_html(some)
+    some["summary"]["latency_ms"]["all"]["total"]["n"] = some["summary"]["questions"]
+    assert "Times are" not in report_html(some)
+
+
 def test_every_paper_has_its_row(answers: dict[str, Any]) -> None:
     rows = {row.paper_id: row for row in paper_rows(answers)}
     assert len(rows) == len(answers["labels"]) == 71

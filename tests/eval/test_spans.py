@@ -35,7 +35,14 @@ def test_a_figure_is_asked_for_with_its_unit(sentence: str, words: str) -> None:
 
 @pytest.mark.parametrize(
     "sentence",
-    ["It won the 2024 prize.", "We use 2 tricks.", "GPT4 reads.", "Both of the two parts.", "On the 3D set."],
+    [
+        "It won the 2024 prize.",
+        "Saxe et al. (2013, 2019) found it.",
+        "We use 2 tricks.",
+        "GPT4 reads.",
+        "Both of the two parts.",
+        "On the 3D set.",
+    ],
 )
 def test_years_small_counts_and_digits_of_names_are_not_asked_for(sentence: str) -> None:
     assert "figure" not in sorts(sentence)
@@ -45,6 +52,27 @@ def test_names_are_asked_for_but_neither_known_ones_nor_short_forms() -> None:
     sentence = "We test LeafCut (LC) on Covertype, HIGGS, and SUSY."
     assert sorts(sentence, known=("leafcut",))["name"] == "Covertype, HIGGS, and SUSY"
     assert "name" not in sorts("Trees (TR) are cut by LeafCut.", known=("leafcut",))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The code is at https://hub.org/data/GD-ML/TransitLM now.",
+        "We extend what Saxe et al. began.",
+        "We extend the bound of Saxe (2013) to trees.",
+        "We read GPT-2 Small/Medium/Large as well.",
+    ],
+)
+def test_addresses_authors_and_parts_of_lists_are_no_names_to_ask_for(sentence: str) -> None:
+    assert "name" not in sorts(sentence)
+
+
+def test_a_way_ends_where_a_clause_about_its_last_word_begins() -> None:
+    sentence = "It saves memory by removing leaves that no path reaches in time."
+    assert (
+        sorts("It saves memory by removing unreached leaves which are many.")["way"] == "by removing unreached leaves"
+    )
+    assert "way" not in sorts(sentence)  # three words are too few to ask for
 
 
 def test_a_way_is_known_by_either_of_its_rarest_words() -> None:
