@@ -32,6 +32,8 @@ DEPTH = 200
 """Chunks looked at for a question, and papers by their words; enough for recall at 100."""
 LEXICAL_WEIGHT = 0.8
 """Weight of the lexical leg beside 1 for the dense one, chosen on SciFact's training claims and the seeds' questions."""
+LEXICAL_WEIGHT_ALONE = 1.5
+"""The same where the library has no token vectors; chosen on the one-line summaries of half the papers that have one."""
 LATE_WEIGHT = 2.5
 """Weight of late interaction, whose scores lie closer together; chosen likewise."""
 LATE_DEPTH = 100
@@ -162,7 +164,9 @@ class CitewellRetriever(BaseRetriever):
             dense.update(_dense(snapshot, vector, [i for i in lexical if i not in dense]))
             both.append((dense, lexical))
         first = [[i for i, _ in fuse(dense, lexical)[:LATE_DEPTH]] for dense, lexical in both]
-        late = _late(snapshot, tokens, first, [self._weights(snapshot, q, len(t)) for q, t in zip(asked, tokens, strict=True)])
+        late = _late(
+            snapshot, tokens, first, [self._weights(snapshot, q, len(t)) for q, t in zip(asked, tokens, strict=True)]
+        )
         return [Legs(dense, lexical, found) for (dense, lexical), found in zip(both, late, strict=True)]
 
     def _weights(self, snapshot: Snapshot, question: str, tokens: int) -> Vectors:
@@ -276,13 +280,17 @@ def filter_of(filters: MetadataFilters) -> Filter:
 def fuse(
     dense: Mapping[str, float], lexical: Mapping[str, float], late: Mapping[str, float] | None = None
 ) -> list[tuple[str, float]]:
-    """Paper ids with their fused scores in [0, 1], best first; ties by id. A missing score counts as 0."""
+    """Paper ids with their fused scores in [0, 1], best first; ties by id. A missing score counts as 0.
+
+    ``late`` is None before late interaction, and empty where the library has no token vectors to compare.
+    """
     weight = LATE_WEIGHT if late else 0.0
-    whole = 1.0 + LEXICAL_WEIGHT + weight * (1.0 - LATE_FLOOR)
+    words = LEXICAL_WEIGHT_ALONE if late is not None and not late else LEXICAL_WEIGHT
+    whole = 1.0 + words + weight * (1.0 - LATE_FLOOR)
 
     def score(i: str) -> float:
         fit = max(0.0, late.get(i, 0.0) - LATE_FLOOR) if late else 0.0
-        return (dense.get(i, 0.0) + LEXICAL_WEIGHT * lexical.get(i, 0.0) + weight * fit) / whole
+        return (dense.get(i, 0.0) + words * lexical.get(i, 0.0) + weight * fit) / whole
 
     fused = {i: max(0.0, min(1.0, score(i))) for i in dense.keys() | lexical.keys()}
     return sorted(fused.items(), key=lambda item: (-item[1], item[0]))

@@ -29,8 +29,18 @@ def add(commands: Commands) -> None:
         help="write rankings in TREC's form (--systems: to a folder)",
     )
     parser.add_argument("--llm", action="store_true", help="resolve Chinese and follow-up questions by the LLM")
-    parser.add_argument("--beir", metavar="FOLDER", type=Path, help="measure over BEIR's or Cranfield's files")
-    parser.add_argument("--qrels", metavar="SPLIT", default="test", help="judgements of --beir (default: test)")
+    parser.add_argument(
+        "--beir",
+        metavar="PATH",
+        type=Path,
+        help="measure over BEIR's or Cranfield's files, or a file of records with summaries",
+    )
+    parser.add_argument(
+        "--qrels",
+        metavar="SPLIT",
+        default="test",
+        help="judgements of --beir (default: test); of records: summary, summary-train or title",
+    )
     parser.add_argument("--systems", metavar="FILE.toml", type=Path, help="compare several systems, a table each")
     parser.add_argument("--baseline", metavar="NAME", help="compare all systems with this one, not all pairs")
     parser.add_argument("--trec", metavar="QRELS", type=Path, help="judgements in TREC's form, for --systems with runs")

@@ -144,3 +144,25 @@ def test_the_commands(
     assert "cannot be read" in capsys.readouterr().err
     assert main(["eval", "table", str(out)]) == 1
     assert "holds no results of 'citewell eval answers'" in capsys.readouterr().err
+
+
+def test_the_records_of_a_file_are_asked_for_with_their_summaries_and_titles(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"r{n}", "title": f"Paper {n}", "abstract": f"It says {n}.", "tldr": f"Says {n}." if n % 2 else ""}
+        for n in range(40)
+    ]
+    again = {**rows[1], "id": "again", "abstract": "It  says 1"}
+    path = tmp_path / "papers.jsonl.gz"
+    path.write_bytes(gzip.compress("\n".join(map(json.dumps, [*rows, again, {**rows[3], "abstract": " "}])).encode()))
+    one, other, titles = (load_collection(path, split=s) for s in ("summary", "summary-train", "title"))
+    assert one.documents == other.documents == titles.documents
+    assert [d.id for d in one.documents] == [f"r{n}" for n in range(40)]
+    assert one.queries.keys().isdisjoint(other.queries)
+    assert one.queries | other.queries == {f"r{n}": f"Says {n}." for n in range(1, 40, 2)}
+    assert titles.queries == {f"r{n}": f"Paper {n}" for n in range(40)}
+    assert one.qrels == {i: {i: 1} for i in one.queries}
+    with pytest.raises(CitewellError, match="take summary, summary-train, title"):
+        load_collection(path, split="test")
+    path.write_bytes(gzip.compress(json.dumps(rows[0]).encode()))
+    with pytest.raises(CitewellError, match="holds no tldr to ask with"):
+        load_collection(path, split="summary")

@@ -63,7 +63,9 @@ def test_a_right_and_rightly_cited_answer() -> None:
 def test_a_translated_sentence_is_held_against_its_quote_in_the_language_it_was_checked_in() -> None:
     chinese = _sentence("这种剪枝 (pruning) 让模型 (model) 变小。", 1)
     unheld = score(QUESTION, _answer(chinese["text"], [chinese], [_citation(1, "p", FIRST)]), PAPERS)
-    held = score(QUESTION, _answer(chinese["text"], [chinese | {"original": FIRST}], [_citation(1, "p", FIRST)]), PAPERS)
+    held = score(
+        QUESTION, _answer(chinese["text"], [chinese | {"original": FIRST}], [_citation(1, "p", FIRST)]), PAPERS
+    )
     assert (unheld["citation_recall"], held["citation_recall"]) == (0.0, 1.0)
 
 

@@ -14,7 +14,15 @@ from rag.late import telling_weights
 from rag.lexical import terms
 from rag.library import Library
 from rag.records import Hit
-from rag.retrieve import LATE_WEIGHT, LEXICAL_WEIGHT, CitewellRetriever, check_question, fuse, node_of
+from rag.retrieve import (
+    LATE_WEIGHT,
+    LEXICAL_WEIGHT,
+    LEXICAL_WEIGHT_ALONE,
+    CitewellRetriever,
+    check_question,
+    fuse,
+    node_of,
+)
 from rag.sync import sync
 
 QUESTIONS = [
@@ -89,12 +97,16 @@ def test_the_score_is_the_weighted_mean_of_all_three_legs(retriever: CitewellRet
     (vector,), (tokens,) = retriever.library.embedder.read([question])
     bound = sum(map(snapshot.words.idf, terms(question)))
     words = retriever.library.embedder.token_words(question, len(tokens))
-    weights = telling_weights([max(map(snapshot.words.idf, terms(word)), default=0.0) if word else 0.0 for word in words])
+    weights = telling_weights(
+        [max(map(snapshot.words.idf, terms(word)), default=0.0) if word else 0.0 for word in words]
+    )
     for hit in retriever.search(question, k=71):
         dense = float(np.max(snapshot.vectors.vectors(snapshot.chunks_of_paper[hit.paper.paper_id]) @ vector))
         lexical = float(snapshot.words.scores(terms(question))[snapshot.position[hit.paper.paper_id]]) / bound
         assert (hit.dense, hit.lexical) == (pytest.approx(dense, abs=1e-5), pytest.approx(lexical, abs=1e-5))
-        late = max(snapshot.tokens.scores_many([tokens], [snapshot.chunks_of_paper[hit.paper.paper_id]], [weights])[0].values())
+        late = max(
+            snapshot.tokens.scores_many([tokens], [snapshot.chunks_of_paper[hit.paper.paper_id]], [weights])[0].values()
+        )
         assert hit.late == pytest.approx(late, abs=1e-5)
         fit = max(0.0, hit.late - 0.25)  # what a passage gets that has nothing to do with the question
         score = (hit.dense + LEXICAL_WEIGHT * hit.lexical + LATE_WEIGHT * fit) / (
@@ -199,3 +211,16 @@ def test_to_llamaindex_a_hit_is_a_node_of_the_whole_abstract(retriever: Citewell
         "keywords": [],
         "sources": [f"{s.file}#{s.row}" for s in hits[0].paper.sources],
     }
+
+
+def test_where_a_library_has_no_token_vectors_its_words_count_more() -> None:
+    dense, lexical = {"a": 0.5, "b": 0.3}, {"b": 0.4}
+    compared = fuse(dense, lexical, {"a": 0.25, "b": 0.25})
+    alone = fuse(dense, lexical, {})
+    assert dict(alone) == {
+        "a": pytest.approx(0.5 / (1 + LEXICAL_WEIGHT_ALONE)),
+        "b": pytest.approx((0.3 + LEXICAL_WEIGHT_ALONE * 0.4) / (1 + LEXICAL_WEIGHT_ALONE)),
+    }
+    assert dict(compared)["b"] == pytest.approx(
+        (0.3 + LEXICAL_WEIGHT * 0.4) / (1 + LEXICAL_WEIGHT + 0.75 * LATE_WEIGHT)
+    )
