@@ -20,7 +20,7 @@ from rag.fold import fold
 
 RECORD_SPLITS = ("summary", "summary-train", "title")
 """What the records of a file are asked for with."""
-_TITLES = 2000
+_TITLES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def load_records(path: Path, *, split: str) -> Collection:
     """JSON lines with ``title``, ``abstract`` and perhaps ``tldr``, the author's one-line summary (gzipped or not).
 
     The queries are, by ``split``: "summary" or "summary-train", the summaries of one and the other half of the papers
-    that have one; "title", the titles of 2,000 papers. Either asks for its own paper. A record of a paper that came
+    that have one; "title", the titles of 1,000 papers. Either asks for its own paper. A record of a paper that came
     before (the same title and abstract) is left out. Raises CitewellError for another split, or a file with no query.
     """
     if split not in RECORD_SPLITS:
