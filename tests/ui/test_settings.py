@@ -123,6 +123,7 @@ def test_a_checked_sentence_is_shown_with_its_verdict_in_words_and_the_exact_wor
     assert "It &lt;i&gt;works&lt;/i&gt; so." in html
     assert f">{quote}</mark>" in html
     assert 'id="cw-source-1"' not in html
+    assert "The source says otherwise.</p>" in html
 
 
 def test_the_report_is_in_a_frame_that_runs_nothing_and_complaints_come_first(tmp_path: Path) -> None:
