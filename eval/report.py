@@ -20,12 +20,14 @@ _PARTS: dict[str, tuple[str, Callable[[Json], list[str]]]] = {
 }
 
 
-def newest_report(folders: Iterable[Path]) -> tuple[str, str] | None:
-    """The name of the newest results of ``citewell eval answers`` in ``folders``, and their page; None without any."""
+def newest_report(folders: Iterable[Path]) -> tuple[str, str, str] | None:
+    """The name of the newest results of ``citewell eval answers`` in ``folders``, their page, and the fingerprint of the
+    index they were measured on; None without any."""
     files = [path for folder in folders if folder.is_dir() for path in folder.glob("*.json") if path.is_file()]
     for path in sorted(files, key=lambda path: (-path.stat().st_mtime, path.name)):
         try:
-            return path.name, report_html(read_json(path, kind="answers"))
+            results = read_json(path, kind="answers")
+            return path.name, report_html(results), str(results["index"])
         except (CitewellError, KeyError):  # other results, or of an older form
             continue
     return None

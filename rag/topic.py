@@ -46,7 +46,10 @@ class Topic:
         """``papers`` tell what its acronym stands for, or what its acronym is."""
         spellings = dict.fromkeys([text])
         wanted = terms(text)
+        named, worded = f"({text.rstrip('s')}", _holding(wanted, snapshot)
         for paper in papers:
+            if named not in paper.abstract and paper.paper_id not in worded:
+                continue  # reading the acronyms of every paper takes a minute with 100,000
             for long, short in acronyms(paper):
                 if text.rstrip("s") == short:
                     spellings[long] = None
@@ -75,6 +78,14 @@ class Topic:
             return stands, max(w.share(set(held)) for w in self.wordings), -passage.start
 
         return max(passages, key=worth)
+
+
+def _holding(wanted: Sequence[str], snapshot: Snapshot) -> set[str]:
+    """The papers that hold each of the terms ``wanted``."""
+    rows = np.ones(len(snapshot.words.paper_ids), dtype=bool)
+    for term in set(wanted):
+        rows &= snapshot.words.scores([term]) > 0
+    return {snapshot.words.paper_ids[row] for row in np.flatnonzero(rows)}
 
 
 def acronyms(paper: Paper) -> list[tuple[str, str]]:

@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from rag.errors import CitewellError, ServeError
 from rag.feedback import Feedback
+from rag.library import Library
 from serve.api import PATHS
 from serve.gate import MAX_BODY, Access, Gate, user_of
 from serve.run import Engine, Run
@@ -30,7 +31,7 @@ from ui.history import History
 from ui.libraries import PICKER, Libraries, library_picker
 from ui.library_view import Keeper, library_view
 from ui.map_view import map_view
-from ui.quality_view import Report, quality_view
+from ui.quality_view import Measured, quality_view
 from ui.settings_view import Chooser, settings_view
 from ui.wiring import AT_ONCE, PLAIN
 
@@ -69,7 +70,7 @@ def build_page(
     keeper: Keeper | None = None,
     feedback: Feedback | None = None,
     chooser: Chooser | None = None,
-    report: Callable[[], Report | None] | None = None,
+    report: Callable[[], Measured | None] | None = None,
     libraries: Libraries | None = None,
     access: Access | None = None,
 ) -> gr.Blocks:
@@ -93,6 +94,9 @@ def build_page(
     def keeper_of(name: str) -> Keeper:
         assert keeper is not None, "there are views of a library only with a keeper"
         return libraries.of(name) if libraries is not None and name else keeper
+
+    def opened(name: str) -> Library | None:
+        return keeper_of(name).library() if keeper is not None else None
 
     def engine_of(name: str) -> Engine:
         return libraries.of(name).engine() if libraries is not None and name else get_engine()
@@ -150,9 +154,9 @@ def build_page(
             if libraries is not None:
                 library_picker(libraries)
         if report is not None:
-            quality_view(report, None if access.shared else feedback)
+            quality_view(report, (lambda _: None) if access.shared else feedback_of, opened)
         if chooser is not None:
-            settings_view(chooser, lambda name: keeper_of(name).library() if keeper else None, shared=access.shared)
+            settings_view(chooser, opened, shared=access.shared)
         if status is not None:
             looked_at = [state, chat.past, chat.conversation, chat.run]
             page.load(told, looked_at, [state, chat.past], **AT_ONCE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,8 +29,9 @@ from rag.build import (
 from rag.config import Config, check_library_name, save_settings, set_by_environment, settings_file
 from rag.errors import CitewellError, ConfigError, IndexStateError, ModelError, NotReadyError
 from rag.feedback import Feedback
-from rag.library import Library
+from rag.library import Library, Snapshot
 from rag.line import Line
+from rag.records import Paper
 from rag.sync import Progress, Report
 from serve.api import build_api
 from serve.gate import access_of
@@ -39,9 +40,13 @@ from ui.app import build_page, serve
 from ui.examples import examples_of
 from ui.history import FILE, History
 from ui.library_view import EMPTY, NOT_OPEN
+from ui.papers import counted
+from ui.quality_view import Measured
 
 _TRIAL = 20.0
 """Seconds that a language model on trial may take to answer."""
+_BLOCK = 100
+"""Papers read at a time where most need not be."""
 
 
 class Preparation:
@@ -62,6 +67,7 @@ class Preparation:
         self._model: LLM | None = None
         self._llm = ""
         self._fault: Exception | None = None
+        self._examples: tuple[str, list[str]] = ("", [])
         self.on_model: Callable[[], None] = lambda: None
         """Called when another language model answers, or with other settings."""
 
@@ -72,7 +78,7 @@ class Preparation:
     def status(self) -> str:
         """What is going on, in one line."""
         if self._library is not None and self._engine is not None:
-            return f"{len(self._library):,} papers · {self._llm}"
+            return f"{counted(len(self._library))} · {self._llm}"
         return self._words
 
     @property
@@ -160,7 +166,13 @@ class Preparation:
 
     def examples(self) -> list[str]:
         """Questions that this library answers; none before it is open."""
-        return examples_of(self._library.papers()) if self._library is not None else []
+        library = self._library
+        if library is None:
+            return []
+        snapshot = library.snapshot()
+        if self._examples[0] != snapshot.generation:  # they are asked for every few seconds
+            self._examples = (snapshot.generation, examples_of(_in_order(library, snapshot)))
+        return self._examples[1]
 
     def engine(self) -> CitewellQueryEngine:
         """The engine, as soon as it is there. Raises CitewellError when it will not be."""
@@ -217,7 +229,7 @@ class Preparation:
             sync_library(config, self._sources, on_progress=self._indexing)
         self._words = "Opening the library"
         library = self._library = open_library(config)
-        self._words = f"{len(library)} papers · loading the language model"
+        self._words = f"{counted(len(library))} · loading the language model"
         self._take_model()
 
     def _take_model(self) -> None:
@@ -241,9 +253,11 @@ class Preparation:
 
     def adopt(self) -> None:
         """Answers as the first library does from now on: with its language model and its settings."""
-        if self._first is None or self._library is None:
+        if self._first is None:
             return
         self._config = replace(self._first._config, library=self._config.library)
+        if self._library is None:
+            return  # it takes the model when it is opened
         self._model, self._llm = self._first._model, self._first._llm
         self._engine = self._assistant(self._library, self._model)
 
@@ -254,6 +268,13 @@ class Preparation:
     def _indexing(self, stage: str, done: int, total: int) -> None:
         verb = {"read": "Reading files", "embed": "Embedding passages"}.get(stage, stage)
         self._words = f"{verb}: {done:,} of {total:,}"
+
+
+def _in_order(library: Library, snapshot: Snapshot) -> Iterator[Paper]:
+    """The papers by their ids, read as they are looked at."""
+    ids = sorted(snapshot.words.paper_ids)
+    for at in range(0, len(ids), _BLOCK):
+        yield from library.papers(ids[at : at + _BLOCK])
 
 
 class Preparations:
@@ -310,7 +331,7 @@ def run_chat(
     port: int,
     sources: Sequence[Path],
     sign_in: bool | None = None,
-    report: Callable[[], tuple[str, str] | None] | None = None,
+    report: Callable[[], Measured | None] | None = None,
 ) -> None:
     """Serves the page until interrupted; ``sign_in``: as in ``access_of``; ``report``: as in ``build_page``.
 

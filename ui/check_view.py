@@ -70,7 +70,8 @@ def verification_html(found: Verification, papers: Sequence[Paper]) -> str:
         card(*as_cited(held.get(paper_id), citations), -1, kind="checked", anchored=False)
         for paper_id, citations in citations_by_paper(found.citations).items()
     )
-    why = f'<p class="cw-note">{escape(found.reason)}</p>' if found.reason else ""
+    reason = found.reason[:1].upper() + found.reason[1:]
+    why = f'<p class="cw-note">{escape(reason)}.</p>' if reason else ""
     return (
         f'<div class="cw-verdict cw-verdict-{kind}" role="status"><p class="cw-checked-sentence">{escape(found.sentence)}</p>'
         f'<p class="cw-ruling">{words}</p>{why}</div><div class="cw-cards">{cards}</div>'

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from itertools import islice
 
 from rag.language import language_of
 from rag.records import Paper
@@ -26,10 +27,10 @@ _CHINESE_FORMS = (
 )
 
 
-def examples_of(papers: Sequence[Paper]) -> list[str]:
-    """Up to four questions about papers whose label is a name; fewer where there are fewer names."""
-    ordered = sorted(papers, key=lambda p: p.paper_id)
-    names = [p.label for p in ordered if _is_name(p.label)]
+def examples_of(papers: Iterable[Paper]) -> list[str]:
+    """Up to four questions about the first of ``papers`` whose label is a name; fewer where there are fewer names."""
+    most = sum(form.count("{") for form in _FORMS)
+    names = list(islice((p.label for p in papers if _is_name(p.label)), most))  # no more are read than are needed
     questions = []
     for form in _FORMS:
         needed = form.count("{")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
-import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +16,7 @@ from rag.library import Library
 from rag.sync import Progress, Report
 from ui import papers
 from ui.conversation import Conversation
+from ui.job import Job
 from ui.render import escape
 from ui.shelf import SORTS, Look, Shelves, similar
 from ui.wiring import PLAIN, QUIET, functions, wanted, way
@@ -24,6 +24,7 @@ from ui.wiring import PLAIN, QUIET, functions, wanted, way
 MOST_ROWS = 200
 """Rows that are given out at once."""
 _PAUSE = 0.3
+_CHANGE = "citewell-change"
 _STAGES = {"read": "Reading files", "embed": "Embedding passages"}
 NOT_OPEN = "The library is not open yet. It will be here as soon as it is."
 EMPTY = "Nothing is in this library yet. Drop files of abstracts to begin."
@@ -52,33 +53,6 @@ class Keeper(Protocol):
 
     def decide(self, place: str, *, apart: bool) -> Report:
         """Undoes the merge of the record at ``place`` ("FILE#ROW"), or takes that back."""
-
-
-class Change:
-    """One change of the library on its way, in a thread of its own."""
-
-    def __init__(self, work: Callable[[Progress], Report]) -> None:
-        self.stage, self.done, self.total = "", 0, 0
-        self.report: Report | None = None
-        self.fault = ""
-        self._work = work
-        self._thread = threading.Thread(target=self._run, name="citewell-change", daemon=True)
-        self._thread.start()
-
-    @property
-    def running(self) -> bool:
-        return self._thread.is_alive()
-
-    def _progress(self, stage: str, done: int, total: int) -> None:
-        self.stage, self.done, self.total = stage, done, total
-
-    def _run(self) -> None:
-        try:
-            self.report = self._work(self._progress)
-        except CitewellError as error:
-            self.fault = str(error)
-        except Exception as error:  # told on the page, which stays up
-            self.fault = f"something went wrong inside Citewell ({type(error).__name__}: {error}); nothing was lost"
 
 
 def library_view(keeper_of: Callable[[str], Keeper], conversation: gr.State) -> None:
@@ -135,15 +109,15 @@ def library_view(keeper_of: Callable[[str], Keeper], conversation: gr.State) -> 
         except CitewellError:
             return ""
 
-    async def shown(change: Change) -> AsyncIterator[str]:
+    async def shown(change: Job[Report]) -> AsyncIterator[str]:
         while change.running:
             words = _STAGES.get(change.stage, "Looking at the files")
             yield papers.progress_html(words, change.done, change.total)
             await asyncio.sleep(_PAUSE)
-        if change.report is None:
+        if change.result is None:
             yield papers.failed_html(change.fault, next(counter))
         else:
-            yield papers.report_html(change.report, next(counter))
+            yield papers.report_html(change.result, next(counter))
 
     async def add(files: list[str] | None, talk: Conversation) -> AsyncIterator[tuple[Any, str]]:
         """Takes uploaded files into the library."""
@@ -162,7 +136,7 @@ def library_view(keeper_of: Callable[[str], Keeper], conversation: gr.State) -> 
                         path.unlink(missing_ok=True)
                 raise
 
-        async for html in shown(Change(work)):
+        async for html in shown(Job(_CHANGE, work)):
             yield None, html
 
     async def act(event: gr.EventData) -> AsyncIterator[str]:
@@ -185,10 +159,10 @@ def library_view(keeper_of: Callable[[str], Keeper], conversation: gr.State) -> 
                     raise SourceError(f"{text} is no source of the library; open the list of sources again")
                 return keeper.change([], forget=[path], on_progress=progress)
 
-            async for html in shown(Change(remove)):
+            async for html in shown(Job(_CHANGE, remove)):
                 yield html
         elif what in ("split", "join"):
-            async for html in shown(Change(lambda progress: keeper.decide(text, apart=what == "split"))):
+            async for html in shown(Job(_CHANGE, lambda progress: keeper.decide(text, apart=what == "split"))):
                 yield html
 
     functions("library", rows, filters, paper, listed)
@@ -204,8 +178,9 @@ def library_view(keeper_of: Callable[[str], Keeper], conversation: gr.State) -> 
                     label="Drop files of abstracts here, or click to choose them",
                     file_count="multiple",
                     elem_id="cw-drop",
-                    height=130,
+                    height=110,
                 )
+                gr.HTML(papers.FORMATS, elem_id="cw-formats", **PLAIN)
                 report = gr.HTML("", elem_id="cw-report", **PLAIN)
                 gr.HTML(papers.SOURCES + papers.ANOTHER, elem_id="cw-source-list", **PLAIN)
     at_a_time: dict[str, Any] = {**QUIET, "concurrency_limit": 1, "concurrency_id": "change"}
@@ -231,8 +206,7 @@ def _number(value: object) -> int | None:
 
 
 def _counted(found: int, total: int) -> str:
-    papers = "1 paper" if total == 1 else f"{total:,} papers"
-    return papers if found == total else f"{found:,} of {papers}"
+    return papers.counted(total) if found == total else f"{found:,} of {papers.counted(total)}"
 
 
 def _without(file: Path, work: Callable[[], Report]) -> Report:

@@ -5,6 +5,7 @@
   const SIDE = 65535;
   const LIGHT = ["#35a793", "#e2884f", "#8f93ee", "#e0709c", "#9dbf4a", "#e3b93c", "#62b1e8", "#c08a80", "#b083d4", "#93a4b5"]; // on dark paper
   const DARK = ["#17806f", "#c2571a", "#5b5fc7", "#b5346b", "#6f8f1f", "#c99700", "#2b86c5", "#8c564b", "#7a3fa0", "#5a6b7b"];
+  const OTHER = "#8d867a"; // of what has none of the names
   let data = null;
   let at = { x: 0, y: 0, scale: 1 }; // what of the sheet is seen: its left upper corner, and how much it is enlarged
   let lit = new Set(); // numbers of the papers that the answer on the page rests on
@@ -18,22 +19,66 @@
     await page.there("#cw-canvas");
     if (!data) await load();
     const cards = [...document.querySelectorAll(".cw-sources .cw-cited[data-paper]")].map((card) => card.dataset.paper);
-    lit = new Set(data && cards.length ? await page.ask("map", "numbers", { ids: cards, library: page.library() }) : []);
+    lit = new Set(data && cards.length ? await ask("numbers", { ids: cards }) : []);
     draw();
   };
+  const ask = (name, more) => page.ask("map", name, { library: page.library(), name: data ? data.name : "", ...more });
 
-  async function load() {
-    const said = document.querySelector("#cw-map-said");
-    const got = await page.ask("map", "atlas", { library: page.library() });
-    if (got.count < 0) { said.textContent = got.said; setTimeout(() => { if (document.body.dataset.view === "map") page.routes.map(); }, 2000); return; }
+  // The picture may have to be made first: it is asked for until it is there, by one asker at a time.
+  let asking = null;
+  function load() {
+    asking ??= look().finally(() => { asking = null; });
+    return asking;
+  }
+  async function look() {
+    for (;;) {
+      const library = page.library();
+      const got = await ask("atlas");
+      if (library !== page.library()) continue; // another one was chosen meanwhile
+      if (got.count >= 0) { take(got); return; }
+      wait(got);
+      if (!got.again) return;
+      await new Promise((done) => setTimeout(done, 700));
+    }
+  }
+  function wait({ said, done, total, making, again }) {
+    const box = document.querySelector("#cw-map-making");
+    const bar = box.querySelector("progress");
+    box.hidden = false;
+    document.querySelector("#cw-map-said").textContent = "";
+    box.querySelector(".cw-making-words").textContent = total ? `${said}: ${done.toLocaleString("en")} of ${total.toLocaleString("en")}` : said;
+    box.querySelector(".cw-dot").hidden = !again;
+    box.querySelector(".cw-note").hidden = !making;
+    bar.hidden = !making;
+    if (total) { bar.max = total; bar.value = done; } else bar.removeAttribute("value");
+  }
+  let watcher = null;
+  function take(got) {
     const bytes = (text) => Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
     const colours = {};
-    for (const [name, { of, names }] of Object.entries(got.colours)) colours[name] = { of: bytes(of), names };
-    data = { count: got.count, places: new Uint16Array(bytes(got.places).buffer), colours, labels: got.labels };
+    for (const [name, { of, names }] of Object.entries(got.colours)) {
+      const held = { of: bytes(of), names, counts: new Array(names.length + 1).fill(0) };
+      for (let i = 0; i < got.count; i++) held.counts[Math.min(held.of[i], names.length)] += 1;
+      colours[name] = held;
+    }
+    data = { name: got.name, count: got.count, places: new Uint16Array(bytes(got.places).buffer), colours, labels: got.labels };
+    data.middles = middles(data.colours.topic);
+    under = -1;
+    labels = new Map();
     grid = Array.from({ length: CELLS * CELLS }, () => []);
     for (let i = 0; i < data.count; i++) grid[cell(data.places[2 * i]) + CELLS * cell(data.places[2 * i + 1])].push(i);
-    said.textContent = `${got.count.toLocaleString("en")} papers`;
-    new ResizeObserver(draw).observe(canvas().parentElement);
+    document.querySelector("#cw-map-making").hidden = true;
+    document.querySelector("#cw-map-said").textContent = `${got.count.toLocaleString("en")} papers`;
+    if (!watcher) { watcher = new ResizeObserver(draw); watcher.observe(canvas().parentElement); }
+  }
+  function middles({ of, names, counts }) {
+    const sums = names.map(() => [0, 0]);
+    for (let i = 0; i < data.count; i++) {
+      if (of[i] >= names.length) continue;
+      sums[of[i]][0] += data.places[2 * i];
+      sums[of[i]][1] += data.places[2 * i + 1];
+    }
+    return sums.map(([x, y], topic) => [x / Math.max(1, counts[topic]), y / Math.max(1, counts[topic])]);
   }
   const cell = (place) => Math.min(CELLS - 1, Math.floor((place / (SIDE + 1)) * CELLS));
 
@@ -66,43 +111,124 @@
     const pen = sheet.getContext("2d");
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, size.width, size.height);
-    const { of, names } = data.colours[by()];
+    const { of, names, counts } = data.colours[by()];
     const hues = palette(by(), names.length);
+    const hue = (i) => (of[i] < names.length ? hues[of[i] % hues.length] : OTHER);
     const radius = Math.max(1, Math.min(5.5, 60 / Math.sqrt(data.count) + 0.6 * at.scale));
-    // One colour after the other: changing the pen's colour for every dot is what would take long.
-    const groups = Array.from({ length: names.length + 1 }, () => []);
-    for (let i = 0; i < data.count; i++) groups[Math.min(of[i], names.length)].push(i);
-    pen.globalAlpha = lit.size ? 0.35 : 0.8;
-    groups.forEach((group, number) => {
-      pen.fillStyle = number < names.length ? hues[number % hues.length] : "#8d867a";
-      for (const i of group) {
-        const x = toX(data.places[2 * i], size), y = toY(data.places[2 * i + 1], size);
-        if (x < -9 || y < -9 || x > size.width + 9 || y > size.height + 9) continue;
-        if (radius < 2) { pen.fillRect(x - radius, y - radius, 2 * radius, 2 * radius); continue; }
-        pen.beginPath();
-        pen.arc(x, y, radius, 0, 7);
-        pen.fill();
-      }
-    });
+    const alpha = lit.size ? 0.35 : 0.8;
+    const seen = inView(size);
+    if (seen.length > MANY) dust(pen, seen, size, ratio, radius, alpha, hue);
+    else dots(pen, seen, size, radius, alpha, hue);
     pen.globalAlpha = 1;
-    name(pen, size, radius);
+    if (data.labels.length) name(pen, size, radius);
+    else if (by() === "topic") entitle(pen, size, names);
     const ink = getComputedStyle(document.body).getPropertyValue("--cw-ink");
     for (const i of [...lit, ...(under >= 0 ? [under] : [])]) {
-      const hue = of[i] < names.length ? hues[of[i] % hues.length] : "#8d867a";
       pen.beginPath();
       pen.arc(toX(data.places[2 * i], size), toY(data.places[2 * i + 1], size), radius + 4, 0, 7);
-      pen.fillStyle = hue;
+      pen.fillStyle = hue(i);
       pen.fill();
       pen.lineWidth = 2;
       pen.strokeStyle = ink;
       pen.stroke();
     }
-    key(names, hues, groups);
+    key(names, hues, counts);
+  }
+
+  function inView(size) {
+    const room = (long) => (MARGIN + 9) / (long - 2 * MARGIN); // around the sheet, in shares of it
+    const [x0, x1] = [at.x - room(size.width) / at.scale, at.x + (1 + room(size.width)) / at.scale].map((share) => share * SIDE);
+    const [y0, y1] = [at.y - room(size.height) / at.scale, at.y + (1 + room(size.height)) / at.scale].map((share) => share * SIDE);
+    const seen = [];
+    for (let i = 0; i < data.count; i++) {
+      const x = data.places[2 * i], y = data.places[2 * i + 1];
+      if (x >= x0 && x <= x1 && y >= y0 && y <= y1) seen.push(i);
+    }
+    return seen;
+  }
+
+  // A few thousand: the pen's own round dots.
+  const MANY = 3000;
+  function dots(pen, seen, size, radius, alpha, hue) {
+    pen.globalAlpha = alpha;
+    for (const i of seen) {
+      pen.fillStyle = hue(i);
+      pen.beginPath();
+      pen.arc(toX(data.places[2 * i], size), toY(data.places[2 * i + 1], size), radius, 0, 7);
+      pen.fill();
+    }
+  }
+
+  // A hundred thousand: their pixels are set in memory, which takes a fraction of what the pen does, and kept while nothing
+  // but the paper under the pointer changes.
+  let kept = { picture: null, of: "" };
+  function dust(pen, seen, size, ratio, radius, alpha, hue) {
+    const { width, height } = pen.canvas;
+    const of = [data.name, by(), hue(seen[0]), alpha, at.x, at.y, at.scale, width, height].join();
+    if (of !== kept.of) kept = { picture: sown(pen.createImageData(width, height), seen, size, ratio, radius, inks(pen, alpha, hue)), of };
+    pen.putImageData(kept.picture, 0, 0);
+  }
+  function sown(picture, seen, size, ratio, radius, ink) {
+    const { width, height } = picture;
+    const pixels = new Uint32Array(picture.data.buffer);
+    const side = Math.max(2, Math.round(2 * radius * ratio));
+    const insets = Array.from({ length: side }, (_, row) => { // of each row of a disc
+      const off = row + 0.5 - side / 2;
+      return side < 4 ? 0 : Math.round(side / 2 - Math.sqrt((side / 2) ** 2 - off * off));
+    });
+    for (const i of seen) {
+      const x = Math.round(toX(data.places[2 * i], size) * ratio - side / 2), y = Math.round(toY(data.places[2 * i + 1], size) * ratio - side / 2);
+      if (x < 0 || y < 0 || x + side > width || y + side > height) continue;
+      const value = ink.get(i);
+      for (let row = 0; row < side; row++) {
+        const from = (y + row) * width + x;
+        for (let at = from + insets[row], to = from + side - insets[row]; at < to; at++) pixels[at] = value;
+      }
+    }
+    return picture;
+  }
+  // The colour of each paper as the four bytes of a pixel.
+  function inks(pen, alpha, hue) {
+    const known = new Map();
+    const bytes = new Uint8Array(4), word = new Uint32Array(bytes.buffer);
+    return { get(i) {
+      const name = hue(i);
+      if (!known.has(name)) {
+        pen.fillStyle = name; // reads back as #rrggbb
+        bytes.set([1, 3, 5].map((from) => parseInt(pen.fillStyle.slice(from, from + 2), 16)));
+        bytes[3] = Math.round(alpha * 255);
+        known.set(name, word[0]);
+      }
+      return known.get(name);
+    } };
+  }
+
+  // Where there are too many papers to name, the topics are named amid their papers, the largest first.
+  function entitle(pen, size, names) {
+    const style = getComputedStyle(document.body);
+    pen.font = "600 14px system-ui, sans-serif";
+    pen.textBaseline = "middle";
+    pen.lineJoin = "round";
+    pen.lineWidth = 5;
+    pen.strokeStyle = style.getPropertyValue("--cw-card");
+    pen.fillStyle = style.getPropertyValue("--cw-ink");
+    const taken = [];
+    names.forEach((words, topic) => {
+      const wide = pen.measureText(words).width;
+      const [x, y] = [toX(data.middles[topic][0], size), toY(data.middles[topic][1], size)];
+      if (x < 0 || y < 0 || x > size.width || y > size.height) return;
+      const left = Math.max(8, Math.min(size.width - wide - 8, x - wide / 2));
+      const top = [0, 24, -24, 48, -48].map((off) => y + off).find((line) => line > 10 && line < size.height - 10
+        && !taken.some((other) => left < other[2] && other[0] < left + wide && Math.abs(line - other[1]) < 22));
+      if (top === undefined) return;
+      taken.push([left, top, left + wide]);
+      pen.strokeText(words, left, top);
+      pen.fillText(words, left, top);
+    });
   }
 
   // Names beside the dots, as many as there is room for; those of the answer's sources first.
   function name(pen, size, radius) {
-    if (!data.labels.length) return;
     const style = getComputedStyle(document.body);
     pen.textBaseline = "middle";
     const taken = [];
@@ -128,7 +254,7 @@
   }
 
   let keyed = "";
-  function key(names, hues, groups) {
+  function key(names, hues, counts) {
     const now = by() + names.join() + lit.size + hues[0];
     if (now === keyed) return;
     keyed = now;
@@ -142,8 +268,8 @@
       item.append(dot, words);
       list.append(item);
     };
-    names.slice(0, 12).forEach((name, i) => entry(hues[i % hues.length], `${name} (${groups[i].length.toLocaleString("en")})`));
-    if (groups[names.length].length) entry("#8d867a", `other (${groups[names.length].length.toLocaleString("en")})`);
+    names.slice(0, 12).forEach((name, i) => entry(hues[i % hues.length], `${name} (${counts[i].toLocaleString("en")})`));
+    if (counts[names.length]) entry(OTHER, `${by() === "year" ? "no year" : "other"} (${counts[names.length].toLocaleString("en")})`);
     if (lit.size) entry("transparent", "sources of the answer", true);
   }
 
@@ -167,24 +293,35 @@
   }
 
   let under = -1;
-  async function hover(event) {
+  let resting;
+  let labels = new Map(); // of the papers that the pointer has rested on
+  function hover(event) {
     if (!data) return;
     const box = canvas().getBoundingClientRect();
     const found = find(event.clientX - box.left, event.clientY - box.top);
     if (found === under) return;
     under = found;
     draw();
-    const tip = document.querySelector(".cw-tip");
+    document.querySelector(".cw-tip").hidden = true;
     canvas().style.cursor = found < 0 ? "grab" : "pointer";
-    if (found < 0) { tip.hidden = true; return; }
-    const { html } = await page.ask("map", "named", { number: found, library: page.library() });
+    clearTimeout(resting);
+    if (found >= 0) resting = setTimeout(() => tip(found), labels.has(found) ? 0 : 60); // not for each dot the pointer passes
+  }
+  async function tip(found) {
+    const { name } = data;
+    if (!labels.has(found)) {
+      const { html } = await ask("named", { number: found });
+      if (!data || data.name !== name) return;
+      labels.set(found, html);
+    }
     if (found !== under) return;
+    const box = document.querySelector(".cw-tip");
     const size = frame();
-    tip.innerHTML = html;
-    tip.hidden = false;
+    box.innerHTML = labels.get(found);
+    box.hidden = false;
     const x = toX(data.places[2 * found], size), y = toY(data.places[2 * found + 1], size);
-    tip.style.left = `${Math.max(8, Math.min(size.width - tip.offsetWidth - 8, x + 12))}px`;
-    tip.style.top = `${Math.max(8, Math.min(size.height - tip.offsetHeight - 8, y - tip.offsetHeight - 10))}px`;
+    box.style.left = `${Math.max(8, Math.min(size.width - box.offsetWidth - 8, x + 12))}px`;
+    box.style.top = `${Math.max(8, Math.min(size.height - box.offsetHeight - 8, y - box.offsetHeight - 10))}px`;
   }
 
   function zoom(factor, px, py) {
@@ -230,7 +367,7 @@
     const box = canvas().getBoundingClientRect();
     const found = find(event.clientX - box.left, event.clientY - box.top);
     if (found < 0) return;
-    const { id } = await page.ask("map", "named", { number: found, library: page.library() });
+    const { id } = await ask("named", { number: found });
     if (id) location.hash = `#paper/${id}`;
   });
   document.addEventListener("pointercancel", (event) => down.delete(event.pointerId));

@@ -188,6 +188,7 @@
     follow();
     announce();
     page.settled.forEach((done) => done());
+    document.querySelectorAll("#cw-checked .cw-folded").forEach(keepQuoteInView);
     const root = panel();
     if (!root) return;
     // Other sources than before: gradio changes the elements in place, so what was scrolled or lit stays so.

@@ -31,6 +31,10 @@ TABLE = (
     + '</div></div><div class="cw-scroll" role="rowgroup" tabindex="0" aria-label="Rows"><div class="cw-room">'
     '<div class="cw-window"></div></div></div></div>'
 )
+FORMATS = (
+    '<p class="cw-note cw-formats">Plain text, JSON, CSV and TSV, BibTeX, RIS, PubMed and MEDLINE, arXiv Atom, Markdown; '
+    "also packed as .gz or .zip.</p>"
+)
 SOURCES = '<div class="cw-source-list"></div>'
 ANOTHER = (
     '<div class="cw-new-library" hidden><h2>Another library</h2><div class="cw-actions"><input id="cw-library-name" '
@@ -39,6 +43,11 @@ ANOTHER = (
     "</span></div></div>"
 )
 NO_PAPER = '<p class="cw-hint">Choose a paper to read its abstract, see where it was found and what comes near it.</p>'
+
+
+def counted(papers: int) -> str:
+    """So many papers, in words."""
+    return "1 paper" if papers == 1 else f"{papers:,} papers"
 
 
 def rows_html(papers: Sequence[Paper], first: int) -> str:
@@ -185,7 +194,7 @@ def progress_html(words: str, done: int, total: int) -> str:
 def report_html(report: Report, number: int) -> str:
     """What a change brought; ``number`` tells it from the one before."""
     counts = [
-        (report.papers, "papers now"),
+        (report.papers, "paper now" if report.papers == 1 else "papers now"),
         (report.added, "new"),
         (report.changed, "changed"),
         (report.removed, "removed"),

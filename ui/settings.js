@@ -68,8 +68,10 @@
     page.show("quality");
     await page.there("#cw-quality .cw-measured");
     document.querySelector("#cw-quality").tabIndex = 0; // it scrolls, and may hold nothing else to be focused
-    document.querySelector("#cw-quality .cw-measured").innerHTML = await page.ask("quality", "shown", null);
+    document.querySelector("#cw-quality .cw-measured").innerHTML = await page.ask("quality", "shown", { library: page.library() });
   };
+
+  page.another.push(() => { if (document.body.dataset.view === "quality") page.routes.quality(); });
 
   page.actions["test-llm"] = (button) => send(button, "test", model());
   page.actions["save-llm"] = (button) => send(button, "save", model());

@@ -6,7 +6,7 @@ from rag.config import Config
 from rag.filters import Filter
 from ui.render import attribute, escape
 
-LANGUAGES = {"": "The language of the question", "English": "English", "Chinese": "Chinese (中文)"}
+LANGUAGES = {"": "That of the question", "English": "English", "Chinese": "Chinese (中文)"}
 THEMES = {"system": "As the system", "light": "Light", "dark": "Dark"}
 FILTERS = {
     "year": ("Years", "2019, 2019..2021, 2019.."),

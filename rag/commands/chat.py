@@ -34,6 +34,7 @@ def add(commands: Commands) -> None:
 def run(args: argparse.Namespace, config: Config) -> int:
     """Serves until it is stopped; the page shows the newest results of ``citewell eval`` that lie about."""
     from ui.chat import run_chat
+    from ui.quality_view import Measured
 
     for path in args.index:
         if not path.exists():
@@ -43,12 +44,13 @@ def run(args: argparse.Namespace, config: Config) -> int:
 
         open_catalogue(config).close()
 
-    def report() -> tuple[str, str] | None:
+    def report() -> Measured | None:
         from eval.report import newest_report
 
-        return newest_report(
+        found = newest_report(
             [Path.cwd(), Path.cwd() / "results", Path.cwd() / "eval" / "results", config.data / "results"]
         )
+        return Measured(*found) if found is not None else None
 
     run_chat(config, host=args.host, port=args.port, sources=args.index, sign_in=args.accounts, report=report)
     return 0

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from rag.errors import IndexStateError
 from rag.library import Library
-from rag.records import Paper, Source
-from ui.atlas import Atlas, atlas_of, clusters, names_of, payload, plane, spread, topic_count
+from rag.records import Paper
+from rag.sync import Progress
+from ui.atlas import Atlas, Colouring, atlas_of, by_source, by_year, clusters, payload, plane, spread, topic_count
+from ui.job import Job
+from ui.naming import names_of
+from ui.pictures import Pictures
 
 
 def blobs(sizes: list[int], dimension: int = 12, seed: int = 0) -> NDArray[np.float32]:
@@ -55,30 +63,90 @@ def test_a_topic_is_named_by_the_words_that_tell_it_from_the_others() -> None:
     assert names_of(papers, np.array([0, 0, 1, 1], dtype=np.uint8), most=2) == ("edges, graphs", "listeners, speech")
 
 
+def test_colours_are_numbers_of_names_and_what_has_none_is_255() -> None:
+    year = by_year([2020, None, 2024, 2020])
+    assert (year.of.tolist(), year.names) == ([0, 255, 1, 0], ("2020", "2024"))
+    source = by_source(["one.txt", "two.txt", None, "two.txt", *(f"{i}.txt" for i in range(9))])
+    assert (source.of.tolist(), source.names[:2]) == (
+        [1, 0, 255, 0, 2, 3, 4, 5, 6, 7, 8, 9, 255],
+        ("two.txt", "one.txt"),
+    )
+
+
+def test_of_more_than_255_years_the_latest_are_told_apart() -> None:
+    year = by_year(range(1700, 2000))
+    assert (year.of[:45] == 255).all()
+    assert (year.of[45], year.names[0], year.names[-1]) == (0, "1745", "1999")
+
+
 def test_the_browser_is_given_places_and_colours_as_bytes() -> None:
-    papers = [
-        Paper("a", "A", "x", year=2020, sources=(Source("one.txt", 1),)),
-        Paper("b", "B", "x", sources=(Source("two.txt", 1),)),
-        Paper("c", "C", "x", year=2024, sources=(Source("two.txt", 2),)),
-    ]
     places = np.array([[0, 65535], [1, 2], [3, 4]], dtype=np.uint16)
-    atlas = Atlas(("a", "b", "c"), places, np.array([0, 1, 1], dtype=np.uint8), ("x", "y"))
-    given_out = payload(atlas, papers)
+    topics = Colouring(np.array([0, 1, 1], dtype=np.uint8), ("x", "y"))
+    given_out = payload(Atlas(("a", "b", "c"), places, {"topic": topics}, ("A", "B", "C")))
     assert np.frombuffer(base64.b64decode(given_out["places"]), dtype="<u2").tolist() == [0, 65535, 1, 2, 3, 4]
-    colours = {k: (list(base64.b64decode(v["of"])), v["names"]) for k, v in given_out["colours"].items()}
-    assert colours == {
-        "topic": ([0, 1, 1], ["x", "y"]),
-        "year": ([0, 255, 1], ["2020", "2024"]),
-        "source": ([1, 0, 0], ["two.txt", "one.txt"]),
-    }
+    assert base64.b64decode(given_out["colours"]["topic"]["of"]) == b"\x00\x01\x01"
+    assert (given_out["count"], given_out["labels"], given_out["colours"]["topic"]["names"]) == (
+        3,
+        ["A", "B", "C"],
+        ["x", "y"],
+    )
 
 
 def test_the_picture_of_the_seeds_is_kept_and_read_back(seeds_library: Library, tmp_path: Path) -> None:
     (tmp_path / "map-0-old.npz").write_bytes(b"old")
-    made = atlas_of(seeds_library, tmp_path)
-    again = atlas_of(seeds_library, tmp_path)
+    told: list[tuple[str, int, int]] = []
+    made = atlas_of(seeds_library, tmp_path, on_progress=lambda *what: told.append(what))
+    again = atlas_of(seeds_library, tmp_path, on_progress=lambda *what: told.append(what))
+    assert told == [("vectors", 0, 71), ("topics", 0, 0), ("papers", 0, 71), ("names", 0, 0)]
     assert len(list(tmp_path.iterdir())) == 1
     assert set(made.paper_ids) == {p.paper_id for p in seeds_library.papers()}
-    assert (again.paper_ids, again.names) == (made.paper_ids, made.names)
+    assert len(made.labels) == 71
+    assert (again.paper_ids, again.labels) == (made.paper_ids, made.labels)
     assert np.array_equal(again.places, made.places)
-    assert np.array_equal(again.topics, made.topics)
+    for name in ("topic", "year", "source"):
+        assert again.colours[name].names == made.colours[name].names
+        assert np.array_equal(again.colours[name].of, made.colours[name].of)
+
+
+NOTHING = Atlas((), np.zeros((0, 2), dtype=np.uint16), {})
+LIBRARY: Any = SimpleNamespace(snapshot=lambda: SimpleNamespace(fingerprint="f"))
+
+
+def test_however_many_look_at_a_map_it_is_made_once(tmp_path: Path) -> None:
+    may, drawn = threading.Event(), []
+
+    def draw(library: Library, folder: Path, on_progress: Progress) -> Atlas:
+        drawn.append(folder)
+        on_progress("vectors", 3, 71)
+        assert may.wait(60)
+        return NOTHING
+
+    pictures = Pictures(draw)
+    first, second = pictures.of(LIBRARY, tmp_path), pictures.of(LIBRARY, tmp_path)
+    assert isinstance(first, Job)
+    assert first is second
+    may.set()
+    first.wait()
+    name, atlas = pictures.of(LIBRARY, tmp_path)  # type: ignore[misc]
+    assert (drawn, atlas, pictures.named(tmp_path, name)) == ([tmp_path], NOTHING, NOTHING)
+    assert pictures.named(tmp_path, "an older one") is None
+
+
+def test_a_map_that_cannot_be_made_says_why_once_and_is_tried_anew_when_asked_again(tmp_path: Path) -> None:
+    tries = []
+
+    def draw(library: Library, folder: Path, on_progress: Progress) -> Atlas:
+        tries.append(folder)
+        if len(tries) == 1:
+            raise IndexStateError("the disk is full")
+        return NOTHING
+
+    pictures = Pictures(draw)
+    for _ in range(2):
+        job = pictures.of(LIBRARY, tmp_path)
+        assert isinstance(job, Job)
+        job.wait()
+        if len(tries) == 1:
+            with pytest.raises(IndexStateError, match=r"^the map could not be made: the disk is full$"):
+                pictures.of(LIBRARY, tmp_path)
+    assert not isinstance(pictures.of(LIBRARY, tmp_path), Job)

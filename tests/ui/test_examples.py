@@ -11,19 +11,23 @@ def paper(number: int, label: str) -> Paper:
 
 def test_questions_are_asked_about_papers_whose_label_is_a_name() -> None:
     papers = [
-        paper(5, "Fixed-mask MC"),
         paper(1, "GeoSPRINT"),
         paper(2, "Transfer learning for a linear regression task"),
         paper(3, "G³RAG"),
         paper(4, "DeltaVid"),
+        paper(5, "Fixed-mask MC"),
         paper(6, "TRIP"),
+        paper(7, "ODIN"),
+        paper(8, "LieVLM"),
     ]
-    assert examples_of(papers) == [
+    read = iter(papers)
+    assert examples_of(read) == [
         "What does GeoSPRINT do, and how well does it work?",
         "Which problem does G³RAG solve?",
         "How does DeltaVid work?",
         "What are Fixed-mask MC and TRIP each about?",
     ]
+    assert [p.label for p in read] == ["ODIN", "LieVLM"], "no more are read than are needed"
 
 
 def test_a_library_without_names_has_no_examples() -> None:

@@ -8,16 +8,21 @@ from typing import Any
 
 import pytest
 
-from rag.config import Config
+from rag.build import sync_library
+from rag.config import Config, load_config
 from rag.embed import Embedder
 from rag.errors import ConfigError, IndexStateError
 from rag.feedback import Feedback
 from tests.ui.test_library import Desk
+from tests.ui.test_page import until
 from ui.app import build_page, start
 from ui.chat import Preparation, Preparations
 from ui.conversation import Conversation, Exchange
 from ui.history import History
 from ui.library_view import EMPTY
+
+PRUNE = "We propose DeepGraph, a method that prunes the edges of large graphs before training starts.\n"
+COOK = "We propose CookNet, a method that learns recipes from pictures of food for most dishes.\n"
 
 
 def test_a_new_library_is_empty_and_says_so_and_a_name_is_taken_once(tmp_path: Path) -> None:
@@ -36,6 +41,33 @@ def test_a_new_library_is_empty_and_says_so_and_a_name_is_taken_once(tmp_path: P
         libraries.create("../x")
     with pytest.raises(IndexStateError, match="there is no library 'gone'"):
         libraries.of("gone")
+
+
+def test_a_changed_language_model_and_budget_are_taken_over_by_every_library(
+    embedder: Embedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where the settings are kept
+    settings = {"data": tmp_path, "llm_url": "http://127.0.0.1:1/v1", "llm_model": "one"}
+    for name, text in (("mine", PRUNE), ("talks", COOK)):
+        (tmp_path / f"{name}.txt").write_text(text)
+        sync_library(load_config(settings | {"library": name}), [tmp_path / f"{name}.txt"])
+    first = Preparation(load_config(settings | {"library": "mine"}), [])
+    libraries = Preparations(first)
+    first.start()
+    libraries.create("empty")
+    talks, empty = libraries.of("talks"), libraries.of("empty")
+    talks.engine()
+    assert (first.status(), talks.status(), empty.status()) == ("1 paper · one", "1 paper · one", EMPTY)
+    first.choose({"llm_model": "two", "evidence_tokens": 400})
+    until(lambda: talks.status() != "1 paper · one")
+    assert (first.status(), talks.status(), empty.status()) == ("1 paper · two", "1 paper · two", EMPTY)
+    assert [(one.config.library, one.config.llm_model, one.config.evidence_tokens) for one in (talks, empty)] == [
+        ("talks", "two", 400),
+        ("empty", "two", 400),
+    ]
+    empty.change([tmp_path / "talks.txt"], forget=[], on_progress=lambda *_: None)
+    empty.engine()
+    assert empty.status() == "1 paper · two"
 
 
 def test_a_conversation_is_listed_with_its_library_and_remembers_it(tmp_path: Path) -> None:
@@ -96,9 +128,7 @@ class Two:
 def test_the_picker_changes_the_library_of_every_view_and_a_conversation_brings_its_own_back(
     opened: Callable[..., Any], engine: Any, embedder: Embedder, tmp_path: Path
 ) -> None:
-    prune = "We propose DeepGraph, a method that prunes the edges of large graphs before training starts.\n"
-    cook = "We propose CookNet, a method that learns recipes from pictures of food for most dishes.\n"
-    mine, talks = (Held(tmp_path / n, text, embedder, engine) for n, text in (("a", prune), ("b", cook)))
+    mine, talks = (Held(tmp_path / n, text, embedder, engine) for n, text in (("a", PRUNE), ("b", COOK)))
     page = build_page(
         lambda: engine,
         examples=mine.examples,

@@ -23,6 +23,7 @@ from tests.ui.conftest import script
 from tests.ui.test_settings import Chooser
 from ui.app import build_page, start
 from ui.papers import paper_html, report_html, rows_html
+from ui.quality_view import Measured
 from ui.shelf import Look, Shelf, similar
 
 
@@ -255,7 +256,9 @@ def test_axe_finds_no_serious_fault_in_any_view(
     feedback = Feedback(tmp_path)
     feedback.add(script("q?", "q?", ()), "down", "wrong")
     more: dict[str, Any] = {"chooser": Chooser(), "feedback": feedback, "access": Access(this_machine_only=True)}
-    with served(engine, Desk(tmp_path, source, embedder), report=lambda: ("r.json", "<p>x</p>"), **more) as url:
+    with served(
+        engine, Desk(tmp_path, source, embedder), report=lambda: Measured("r.json", "<p>x</p>", "a-b"), **more
+    ) as url:
         page = opened(url, scheme=scheme)
         faults: dict[str, list[str]] = {}
 

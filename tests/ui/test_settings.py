@@ -24,7 +24,7 @@ from ui.chat import Preparation
 from ui.check_view import verification_html
 from ui.conversation import Conversation, Exchange
 from ui.history import History
-from ui.quality_view import quality_html
+from ui.quality_view import Measured, quality_html
 from ui.settings import chips_html, fields_of, filters_of, settings_html
 
 QUESTION = "How does FiedlerPrune take cross-layer dependencies into account?"
@@ -123,6 +123,7 @@ def test_a_checked_sentence_is_shown_with_its_verdict_in_words_and_the_exact_wor
     assert "It &lt;i&gt;works&lt;/i&gt; so." in html
     assert f">{quote}</mark>" in html
     assert 'id="cw-source-1"' not in html
+    assert "The source says otherwise.</p>" in html
 
 
 def test_the_report_is_in_a_frame_that_runs_nothing_and_complaints_come_first(tmp_path: Path) -> None:
@@ -130,11 +131,32 @@ def test_the_report_is_in_a_frame_that_runs_nothing_and_complaints_come_first(tm
     answer = script(QUESTION, QUESTION, ())
     feedback.add(answer, "up")
     feedback.add(replace(answer, question="<b>?", sentences=(AnswerSentence("x", "supported", ()),)), "down", "wrong")
-    html = quality_html(("r.json", '<p>"hi"</p>'), feedback.opinions())
+    html = quality_html(Measured("r.json", '<p>"hi"</p>', "e-c.w-papers"), feedback.opinions())
     assert 'sandbox="" title="Report of r.json" srcdoc="&lt;p&gt;&quot;hi&quot;&lt;/p&gt;"' in html
     assert html.index("&lt;b&gt;?") < html.index(QUESTION)
     assert "No results yet" in quality_html(None, [])
     assert "What readers said" not in quality_html(None, None)
+
+
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        ("e-c.w-papers", "From r.json. Measured on the papers of this library as they are now."),
+        (
+            "other-c.w-papers",
+            "From r.json. Measured on the papers of this library, but with another embedding model or form of the index.",
+        ),
+        (
+            "e-c.w-others",
+            "From r.json. <strong class='cw-elsewhere'>Measured on other papers than those of this library: how well it "
+            "answers about these is not known.</strong>",
+        ),
+        ("", "From r.json. "),
+    ],
+)
+def test_the_report_says_whether_it_is_of_the_library_shown(shown: str, said: str) -> None:
+    html = quality_html(Measured("r.json", "<p>x</p>", "e-c.w-papers"), None, index=shown)
+    assert html.split("<p class='cw-note'>")[1].split("</p>")[0] == said
 
 
 class Chooser:
