@@ -47,4 +47,10 @@ def _composed(text: str) -> str:
 @lru_cache(maxsize=4096)
 def _compiled(pattern: str) -> re.Pattern[str]:
     # its dashes stay: in [–-] they would become a range
-    return re.compile(unicodedata.normalize("NFKC", pattern), re.IGNORECASE)
+    return re.compile(unicodedata.normalize("NFKC", "".join(map(_spelt, pattern))), re.IGNORECASE)
+
+
+def _spelt(sign: str) -> str:
+    """A character of a pattern as texts are compared: "⑴" becomes the text "(1)", not a group."""
+    spelt = unicodedata.normalize("NFKC", sign)
+    return spelt if spelt == sign or spelt.isalnum() else re.escape(spelt)

@@ -92,7 +92,7 @@ def figure_facts(text: str) -> Facts:
 
 def name_fact(name: str) -> str:
     """A regular expression for a name however its parts are joined: "CIFAR-100" as "CIFAR 100" and "CIFAR100"."""
-    joined = r"[\s-]?".join(re.escape(part) for part in re.split(r"[\s-]+", name) if part)
+    joined = r"[\s-]*".join(re.escape(part) for part in re.split(r"[\s-]+", name) if part)
     return rf"(?<!\w){joined}s?(?!\w)"
 
 

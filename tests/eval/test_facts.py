@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eval.facts import missing_facts, normal
@@ -43,6 +43,7 @@ def test_normal_text_stays_as_it_is(text: str) -> None:
     assert once == " ".join(once.split())
 
 
+@example("0⑴")
 @given(st.text(alphabet=st.characters(categories=["L", "N"]), min_size=1, max_size=30))
 def test_a_text_holds_itself(text: str) -> None:
     import re

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eval.facts import missing_facts
@@ -102,6 +102,7 @@ def test_the_rarest_words_come_first_each_stem_once() -> None:
     assert telling_words("the trees, a tree and its leaves", lambda t: weights.get(t, 5.0)) == ["leaves", "trees"]
 
 
+@example("1----1")
 @given(st.text(alphabet="abCD-123", min_size=1, max_size=12).filter(lambda t: re.search(r"[a-zA-Z0-9]", t)))
 def test_a_name_is_found_however_it_is_joined(name: str) -> None:
     for said in (name, name.replace("-", " ")):
