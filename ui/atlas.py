@@ -82,7 +82,8 @@ def keep(atlas: Atlas, path: Path) -> None:
     names = {name: colouring.names for name, colouring in atlas.colours.items()}
     meta = np.array(json.dumps({"ids": atlas.paper_ids, "labels": atlas.labels, "names": names}))
     with part.open("wb") as file:
-        np.savez(file, places=atlas.places, meta=meta, **{n: c.of for n, c in atlas.colours.items()})
+        arrays: dict[str, Any] = {"places": atlas.places, "meta": meta} | {n: c.of for n, c in atlas.colours.items()}
+        np.savez(file, **arrays)
     part.replace(path)
     for old in path.parent.glob("map-*.npz"):
         if old != path:
@@ -180,7 +181,7 @@ def clusters(vectors: Vectors, k: int) -> NDArray[np.uint8]:
     labels = np.argmax(vectors @ middles.T, axis=1)
     rank = np.empty(k, dtype=np.uint8)
     rank[np.argsort(-np.bincount(labels, minlength=k), kind="stable")] = np.arange(k)
-    return rank[labels]
+    return np.asarray(rank[labels])
 
 
 def _evenly(count: int, most: int) -> NDArray[np.int64]:
