@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import math
 import time
@@ -96,36 +97,41 @@ def chat_view(
         turn = len(talk)
         exchange = Exchange(current.question, where=current.where)
         shown_at, ended = 0.0, False
-        async for first in current.steps():
-            steps: list[Step] = [first]
-            if isinstance(first, Token):
-                await asyncio.sleep(max(0.0, shown_at + FRAME - time.monotonic()))
-                steps += current.ready()  # and whether somebody stopped it meanwhile
-            html = ""
-            changed: dict[Any, Any] = {}
-            for step in steps:
-                exchange = exchange.after(step)
-                if isinstance(step, Waiting) and step.ahead:
-                    html = render.waiting_html(step.ahead)
-                elif isinstance(step, Waiting) and exchange.hits:
-                    html = render.working_html(_reading(len(exchange.hits)))
-                elif isinstance(step, Waiting | Resolved):
-                    html = render.working_html(LOOKING)
-                elif isinstance(step, Found):
-                    html = render.working_html(_reading(len(step.hits)))
-                    changed[side] = sources.found_html(step.hits, turn)
-                elif isinstance(step, Token) and render.draft_text(exchange.draft):
-                    html = render.draft_html(exchange.draft)
-                elif isinstance(step, Ended):
-                    ended = True
+        try:
+            async for first in current.steps():
+                steps: list[Step] = [first]
+                if isinstance(first, Token):
+                    await asyncio.sleep(max(0.0, shown_at + FRAME - time.monotonic()))
+                    steps += current.ready()  # and whether somebody stopped it meanwhile
+                html = ""
+                changed: dict[Any, Any] = {}
+                for step in steps:
+                    exchange = exchange.after(step)
+                    if isinstance(step, Waiting) and step.ahead:
+                        html = render.waiting_html(step.ahead)
+                    elif isinstance(step, Waiting) and exchange.hits:
+                        html = render.working_html(_reading(len(exchange.hits)))
+                    elif isinstance(step, Waiting | Resolved):
+                        html = render.working_html(LOOKING)
+                    elif isinstance(step, Found):
+                        html = render.working_html(_reading(len(step.hits)))
+                        changed[side] = sources.found_html(step.hits, turn)
+                    elif isinstance(step, Token) and render.draft_text(exchange.draft):
+                        html = render.draft_html(exchange.draft)
+                    elif isinstance(step, Ended):
+                        ended = True
+                        break
+                if ended:
                     break
-            if ended:
-                break
-            if current.discarded:  # a new conversation has begun; what it shows must not be drawn over
-                return
-            if html:
-                shown_at = time.monotonic()
-                yield {live: render.live_html(current.question, turn, html), **changed}
+                if current.discarded:  # a new conversation has begun; what it shows must not be drawn over
+                    return
+                if html:
+                    shown_at = time.monotonic()
+                    yield {live: render.live_html(current.question, turn, html), **changed}
+        finally:
+            if not ended and not current.discarded:  # the browser has gone: what was asked is there when it comes back
+                with contextlib.suppress(CitewellError):
+                    history.keep(owner_of(request), talk.and_then(replace(exchange, stopped=True)))
         if current.discarded:
             return
         if exchange.answer is None and not exchange.error:

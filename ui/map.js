@@ -253,6 +253,7 @@
     }
   }
 
+  const KEYS = 12;
   let keyed = "";
   function key(names, hues, counts) {
     const now = by() + names.join() + lit.size + hues[0];
@@ -268,7 +269,9 @@
       item.append(dot, words);
       list.append(item);
     };
-    names.slice(0, 12).forEach((name, i) => entry(hues[i % hues.length], `${name} (${counts[i].toLocaleString("en")})`));
+    // Of many years some from the first to the last, which tell how the colours go.
+    const shown = names.length <= KEYS ? names.keys() : Array.from({ length: KEYS }, (_, k) => Math.round((k * (names.length - 1)) / (KEYS - 1)));
+    for (const i of shown) entry(hues[i % hues.length], `${names[i]} (${counts[i].toLocaleString("en")})`);
     if (counts[names.length]) entry(OTHER, `${by() === "year" ? "no year" : "other"} (${counts[names.length].toLocaleString("en")})`);
     if (lit.size) entry("transparent", "sources of the answer", true);
   }
@@ -330,9 +333,15 @@
     const scale = Math.max(1, Math.min(60, at.scale * factor));
     at = { x: at.x + fx / at.scale - fx / scale, y: at.y + fy / at.scale - fy / scale, scale };
     if (scale === 1) at = { x: 0, y: 0, scale };
+    moving();
+  }
+  page.actions["map-whole"] = () => { at = { x: 0, y: 0, scale: 1 }; moving(); };
+  function moving() { // what was under the pointer is not there any more
+    under = -1;
+    clearTimeout(resting);
+    document.querySelector(".cw-tip").hidden = true;
     draw();
   }
-  page.actions["map-whole"] = () => { at = { x: 0, y: 0, scale: 1 }; draw(); };
 
   // Pointers that are down: one drags, two pinch.
   const down = new Map();
@@ -357,7 +366,7 @@
     } else {
       at.x -= (event.clientX - before.clientX) / (size.width - 2 * MARGIN) / at.scale;
       at.y -= (event.clientY - before.clientY) / (size.height - 2 * MARGIN) / at.scale;
-      draw();
+      moving();
     }
     moved += Math.abs(event.clientX - before.clientX) + Math.abs(event.clientY - before.clientY);
     down.set(event.pointerId, event);

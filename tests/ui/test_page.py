@@ -186,6 +186,23 @@ def test_nobody_left_to_read_it_stops_the_engine_too(opened: Callable[..., Any],
 
 
 @pytest.mark.browser
+def test_a_question_whose_page_was_loaded_anew_meanwhile_is_kept_and_can_be_asked_again(
+    opened: Callable[..., Any], engine: Any
+) -> None:
+    history = History()
+    with served(lambda: engine, history=history) as url:
+        page = opened(url)
+        ask(page, "an endless one")
+        page.wait_for_selector(".cw-draft")
+        page.reload()
+        until(lambda: engine.closed == ["an endless one"])
+        until(lambda: [entry.title for entry in history.entries("")] == ["an endless one"])
+        again = opened(f"{url}#talk/{history.entries('')[0].key}", ready="#cw-past .cw-turn")
+        assert "Stopped. What had been written was not checked." in again.inner_text("#cw-past")
+        assert again.locator("#cw-past [data-do=retry]").inner_text() == "Try again"
+
+
+@pytest.mark.browser
 def test_people_wait_in_line_and_see_their_place(opened: Callable[..., Any], engine: Any) -> None:
     with served(lambda: engine) as url:
         first, second, third = opened(url), opened(url), opened(url)
