@@ -81,8 +81,9 @@ def keep(atlas: Atlas, path: Path) -> None:
     part = path.with_name(f".{path.name}.part")
     names = {name: colouring.names for name, colouring in atlas.colours.items()}
     meta = np.array(json.dumps({"ids": atlas.paper_ids, "labels": atlas.labels, "names": names}))
+    arrays: dict[str, Any] = {"places": atlas.places, "meta": meta, **{n: c.of for n, c in atlas.colours.items()}}
     with part.open("wb") as file:
-        np.savez(file, places=atlas.places, meta=meta, **{n: c.of for n, c in atlas.colours.items()})
+        np.savez(file, **arrays)
     part.replace(path)
     for old in path.parent.glob("map-*.npz"):
         if old != path:
@@ -180,7 +181,8 @@ def clusters(vectors: Vectors, k: int) -> NDArray[np.uint8]:
     labels = np.argmax(vectors @ middles.T, axis=1)
     rank = np.empty(k, dtype=np.uint8)
     rank[np.argsort(-np.bincount(labels, minlength=k), kind="stable")] = np.arange(k)
-    return rank[labels]
+    ranked: NDArray[np.uint8] = rank[labels]
+    return ranked
 
 
 def _evenly(count: int, most: int) -> NDArray[np.int64]:
