@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from eval.asking import Asker
 from eval.progress import progress
-from eval.questions import Question, cluster_of, fingerprint, load_questions, select
+from eval.questions import cluster_of, fingerprint, load_questions, require_papers, select, spread
 from eval.results import Json, citewell_version, read_json
 from eval.scoring import score
 from eval.summary import summarise
 from eval.tables import table
 from rag.build import load_llm
 from rag.config import Config
-from rag.errors import CitewellError
 
 if TYPE_CHECKING:
     from llama_index.core.llms.llm import LLM
@@ -61,27 +60,6 @@ def measure_answers(
         **({"judge": judge.held_against(records, clusters)} if judge else {}),
         "records": records,
     }
-
-
-def spread(questions: list[Question], limit: int | None) -> list[Question]:
-    """``limit`` of the questions, at even distances, so that every kind of an ordered file has its share."""
-    if limit is None or limit >= len(questions):
-        return questions
-    if limit < 1:
-        raise CitewellError(f"--limit is {limit}; it must be at least 1")
-    return [questions[i * len(questions) // limit] for i in range(limit)]
-
-
-def require_papers(questions: Sequence[Question], held: object, library: str) -> None:
-    """Raises CitewellError where no question's paper is in the library: the file is about another one."""
-    known = set(held)  # type: ignore[call-overload]
-    missing = [(q.id, p) for q in questions for p in q.papers if p not in known]
-    if missing:
-        question, paper = missing[0]
-        raise CitewellError(
-            f"question {question!r} names the paper {paper!r}, which the library {library!r} does not hold "
-            f"({len(missing)} such); index what the questions are about, or name its library with --library"
-        )
 
 
 @dataclass(frozen=True, slots=True)

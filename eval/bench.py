@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eval.answers import require_papers, spread
 from eval.progress import progress
-from eval.questions import Question, fingerprint, load_questions, select
+from eval.questions import Question, fingerprint, load_questions, require_papers, select, spread
 from eval.results import Json, citewell_version
 from eval.tables import table
 from rag.build import load_llm, open_engine

@@ -12,7 +12,7 @@ from eval.collections import load_collection, read_qrels
 from eval.lineup import Field, Run, System, find, load_systems
 from eval.measures import measure, ranking
 from eval.progress import progress
-from eval.questions import Question, cluster_of, fingerprint, load_questions
+from eval.questions import Question, cluster_of, fingerprint, load_questions, require_papers
 from eval.results import Json, made_with
 from eval.retrieval import COLLECTION_MEASURES, answerable_alone, by_kind, measured
 from eval.statistics import Interval, compare_pairs, interval
@@ -45,8 +45,6 @@ def over_questions(config: Config, path: Path, *, split: str) -> tuple[Task, Fie
     questions = load_questions(path)
     chosen = answerable_alone(questions, path, split=split)
     library = open_library(config)
-    from eval.answers import require_papers
-
     papers = library.papers()
     require_papers(chosen, {p.paper_id for p in papers}, config.library)
     clusters = cluster_of(questions)

@@ -26,10 +26,9 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.linalg import LinearOperator, svds
 from scipy.stats import kendalltau
 
-from eval.answers import require_papers
 from eval.gate import SPLITS
 from eval.measures import mean, measure
-from eval.questions import Question, default_questions, load_questions
+from eval.questions import Question, default_questions, load_questions, require_papers
 from eval.results import Json, made_with
 from eval.tables import table
 from rag.build import load_embedder, open_catalogue

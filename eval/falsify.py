@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from rag.mismatch import numbers
+from rag.figures import numbers
 
 _FIGURE = re.compile(r"(?<![A-Za-z0-9_.-])\d[\d,]*(?:\.\d+)?(?![\w-])")
 _AUXILIARY = re.compile(r"\b(is|are|was|were|can|will|has been|have been|does|do)\b(?! not)", re.IGNORECASE)

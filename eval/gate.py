@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from eval.questions import Question, load_questions, select
+from eval.questions import Question, load_questions, require_papers, select
 from eval.results import Json, made_with, read_json, write_json
 from eval.retrieval import measured
 from eval.systems import citewell
@@ -36,8 +36,6 @@ def quick_figures(library: Library, path: Path) -> Json:
 
     Raises CitewellError where the questions are about another library.
     """
-    from eval.answers import require_papers
-
     questions = load_questions(path)
     chosen = [q for split in SPLITS for q in select(questions, split=split) if q.answerable and q.stands_alone]
     require_papers(chosen, {p.paper_id for p in library.papers()}, library.name)

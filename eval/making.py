@@ -18,9 +18,9 @@ from eval.roundtrip import Roundtrip, same
 from eval.spans import spans_of
 from eval.splits import split_of
 from eval.unanswerable import SUBJECTS, detail_questions, name_of, stems_of, swapped, turned
+from rag.figures import names
 from rag.fold import plain
 from rag.lexical import terms
-from rag.mismatch import names
 from rag.records import Paper
 from rag.verify import passages_of
 

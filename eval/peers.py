@@ -10,11 +10,10 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Protocol
 
-from eval.answers import require_papers, spread
 from eval.asking import Asker, no_answer
 from eval.peer_answers import OutOfPatience
 from eval.progress import progress
-from eval.questions import Question, cluster_of, fingerprint, load_questions, select
+from eval.questions import Question, cluster_of, fingerprint, load_questions, require_papers, select, spread
 from eval.results import Json, made_with, write_json
 from eval.scoring import score
 from eval.summary import summarise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -105,6 +105,27 @@ def select(
     if not chosen:
         raise CitewellError(f"no question of split {split!r} and kinds {', '.join(sorted(kinds or KINDS))}")
     return chosen
+
+
+def spread(questions: list[Question], limit: int | None) -> list[Question]:
+    """``limit`` of the questions, at even distances, so that every kind of an ordered file has its share."""
+    if limit is None or limit >= len(questions):
+        return questions
+    if limit < 1:
+        raise CitewellError(f"--limit is {limit}; it must be at least 1")
+    return [questions[i * len(questions) // limit] for i in range(limit)]
+
+
+def require_papers(questions: Sequence[Question], held: Iterable[str], library: str) -> None:
+    """Raises CitewellError where no question's paper is in the library: the file is about another one."""
+    known = set(held)
+    missing = [(q.id, p) for q in questions for p in q.papers if p not in known]
+    if missing:
+        question, paper = missing[0]
+        raise CitewellError(
+            f"question {question!r} names the paper {paper!r}, which the library {library!r} does not hold "
+            f"({len(missing)} such); index what the questions are about, or name its library with --library"
+        )
 
 
 def as_line(question: Question) -> str:

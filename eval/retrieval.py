@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval.measures import all_evidence, measure
-from eval.questions import KINDS, Question, cluster_of, fingerprint, load_questions, select
+from eval.questions import KINDS, Question, cluster_of, fingerprint, load_questions, require_papers, select
 from eval.results import Json, made_with
 from eval.statistics import Interval, compare, interval
 from eval.tables import percent, table
@@ -41,7 +41,6 @@ def measure_questions(
     Chinese and follow-up questions are looked up as the engine would resolve them, which takes the language model;
     without ``with_llm`` they are left out, and counted as left out.
     """
-    from eval.answers import require_papers
     from eval.asking import Asker
     from eval.systems import citewell
 

@@ -14,10 +14,11 @@ from llama_index.core.llms.llm import LLM
 from eval.facts import missing_facts
 from eval.questions import Question
 from rag.cite import split_claims
+from rag.figures import names
 from rag.fold import plain
 from rag.lexical import terms
 from rag.library import Library
-from rag.mismatch import mismatches, names
+from rag.mismatch import mismatches
 from rag.prompt import answer_prompt
 from rag.records import Evidence, Paper
 from rag.retrieve import CitewellRetriever

@@ -10,7 +10,8 @@ from eval.facts import missing_facts
 from eval.matching import SentenceMatch, match_sentence
 from eval.questions import Question
 from eval.results import Json
-from rag.mismatch import mismatches, numbers
+from rag.figures import numbers
+from rag.mismatch import mismatches
 from rag.records import Paper
 
 VERDICTS = ("right", "wrong", "wrongly refused", "rightly refused", "wrongly answered", "error")

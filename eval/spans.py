@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Literal
 
+from rag.figures import FIELD_NAMES, names
 from rag.fold import plain
 from rag.lexical import terms
-from rag.mismatch import FIELD_NAMES, names
 
 Facts = tuple[tuple[str, ...], ...]
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from rag.figures import names
 from rag.fold import plain
 from rag.lexical import terms
-from rag.mismatch import mismatches, names
+from rag.mismatch import mismatches
 from rag.records import Paper
 
 DETAILS: tuple[tuple[str, str], ...] = (

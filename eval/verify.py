@@ -17,9 +17,9 @@ from eval.statistics import interval
 from eval.tables import table
 from rag.check import by_rules, read_as
 from rag.embed import Embedder
+from rag.figures import figures, names
 from rag.lexical import LexicalIndex
 from rag.library import Library
-from rag.mismatch import figures, names
 from rag.records import Paper
 from rag.stance import CLASSES, FEATURES, GROUPS, features, stance
 from rag.verify import Verifier, passages_of

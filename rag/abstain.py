@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from rag.cite import Checked
 from rag.embed import Embedder
 from rag.evidence import asks_figure, parts_of
+from rag.figures import FIELD_NAMES, figures, names
 from rag.fitted import fitted
 from rag.lexical import terms
 from rag.library import Snapshot
-from rag.mismatch import FIELD_NAMES, figures, names
 from rag.records import Evidence, Hit
 from rag.resolve import points_back
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rag.figures import figures, numbers
 from rag.lexical import terms
-from rag.mismatch import figures, numbers
 from rag.records import AnswerSentence, Citation, Evidence, Paper
 from rag.sentences import protected_spans, sentence_spans
 from rag.verify import Judgement, Passage, Verifier, passages_of

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.cite import Checked
+from rag.figures import FIELD_NAMES, names
 from rag.filters import EVERYTHING, Filter
 from rag.fold import plain
 from rag.library import Library
-from rag.mismatch import FIELD_NAMES, names
 from rag.records import Paper
 from rag.survey import Survey
 from rag.topic import Topic, acronyms

@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from rag.figures import FIELD_NAMES, names
 from rag.fold import plain
 from rag.lexical import terms
-from rag.mismatch import FIELD_NAMES, denied_terms, names
+from rag.mismatch import denied_terms
 from rag.verify import Passage
 
 _ASKS = re.compile(

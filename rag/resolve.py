@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.llms.llm import LLM
 
+from rag.figures import names
 from rag.language import language_of
 from rag.lexical import terms
-from rag.mismatch import names
 from rag.prompt import standalone_prompt, to_english_prompt
 from rag.records import Turn
 

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from rag import rerank
 from rag.embed import Vectors
 from rag.errors import QuestionError
+from rag.figures import FIELD_NAMES
 from rag.filters import EVERYTHING, Filter
 from rag.fold import plain
 from rag.late import even_weights, telling_weights
 from rag.lexical import terms
 from rag.library import Library, Snapshot
-from rag.mismatch import FIELD_NAMES
 from rag.records import Hit, Paper
 from rag.within import Within
 

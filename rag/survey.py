@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from rag.figures import names
 from rag.lexical import terms
-from rag.mismatch import names
 from rag.statements import STATED, Statement, statements_of
 
 _MANY = r"(?:papers|abstracts|works|articles|publications|entries|studies|records)"

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.embed import Embedder
+from rag.figures import names, numbers
 from rag.fitted import fitted
 from rag.lexical import terms
-from rag.mismatch import Mismatch, mismatches, names, numbers
+from rag.mismatch import Mismatch, mismatches
 from rag.records import Paper, Verdict
 from rag.sentences import sentence_spans
 

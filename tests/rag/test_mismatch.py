@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag.figures import names, numbers
 from rag.library import Library
-from rag.mismatch import Mismatch, mismatches, names, numbers
+from rag.mismatch import Mismatch, mismatches
 from rag.verify import passages_of
 
 LSUN = "On LSUN Church, it reduces FID from 1.48 to 1.26 at 52 steps, and GeoSPRINT needs no training."
