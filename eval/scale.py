@@ -259,7 +259,7 @@ def _recall(library: Library, questions: Sequence[str]) -> float:
     snapshot = library.snapshot()
     ids = list(snapshot.paper_of_chunk)
     position = {chunk_id: i for i, chunk_id in enumerate(ids)}
-    vectors = snapshot.vectors.vectors(ids)
+    vectors = snapshot.embeddings.vectors(ids)
     asked = library.embedder.remember(questions)
     shares = []
     for vector, near in zip(asked, snapshot.vectors.nearest(asked, 200), strict=True):

@@ -6,6 +6,7 @@ import hashlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,16 +16,16 @@ from eval.collections import Collection, Document
 from eval.measures import ranking
 from rag import chunk, lexical
 from rag.catalogue import Catalogue
-from rag.chunk import chunk_papers, embedded_text
+from rag.chunk import chunk_papers
 from rag.embed import Embedder, Vectors
-from rag.late import TokenStore
+from rag.embeddings import Embeddings, embed
 from rag.lexical import LexicalIndex, terms
 from rag.library import Library
+from rag.mend import mended
 from rag.records import Paper, Source
 from rag.rerank import Reranker
 from rag.retrieve import CitewellRetriever
-from rag.store import VectorStore
-from rag.sync import CATALOGUE, VECTORS, tokens_of
+from rag.sync import CATALOGUE, VECTORS, embeddings_of
 
 DEPTH = 1000
 """Documents of a ranking that are kept."""
@@ -102,11 +103,13 @@ def document_vectors(embedder: Embedder, documents: Sequence[Document], folder: 
         kept: Vectors = np.load(path)
         if kept.shape == (len(documents), embedder.dimension):
             return kept
-    vectors = embedder.encode([_whole(d) for d in documents], on_batch=_told("documents", len(documents)))
+    vectors = embedder.encode(
+        [_whole(d) for d in documents], on_batch=partial(_told("documents"), total=len(documents))
+    )
     folder.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial.npy")
-    np.save(partial, vectors)
-    partial.replace(path)
+    half = path.with_suffix(".partial.npy")
+    np.save(half, vectors)
+    half.replace(path)
     return vectors
 
 
@@ -146,7 +149,7 @@ def paper_library(
 
 def _folder(cache: Path, name: str, texts: Iterable[tuple[str, str, str]], embedder: Embedder) -> Path:
     digest = hashlib.sha256()
-    for part in (embedder.fingerprint, chunk.VERSION, lexical.VERSION, "tokens"):
+    for part in (embedder.fingerprint, chunk.VERSION, lexical.VERSION, "embeddings"):
         digest.update(f"{part}\x1e".encode())
     for paper_id, title, text in texts:
         digest.update(f"{paper_id}\x1f{title}\x1f{text}\x1e".encode())
@@ -160,19 +163,9 @@ def _build(folder: Path, catalogue: Catalogue, papers: Sequence[Paper], embedder
         )
     )
     name = f"chunks-{embedder.fingerprint}-{chunk.VERSION}"
-    stored = VectorStore(folder / VECTORS).collection(name)
-    with closing(TokenStore(tokens_of(folder, name))) as tokens:
-        ids = [c.chunk_id for c in chunks]
-        held = stored.held(ids) & tokens.held(ids)
-        todo = [c for c in chunks if c.chunk_id not in held]
-        told = _told("passages", len(todo))
-        for at in range(0, len(todo), 1024):
-            part = todo[at : at + 1024]
-            ids = [c.chunk_id for c in part]
-            vectors, token_vectors = embedder.read([embedded_text(c) for c in part])
-            tokens.write(ids, token_vectors)
-            stored.upsert(ids, vectors, [c.text for c in part], [c.paper_id for c in part])
-            told(at + len(part))
+    with closing(Embeddings(embeddings_of(folder, name))) as kept:
+        indexed = mended(folder / VECTORS, name, kept, catalogue)[1]
+        embed(embedder, kept, indexed, chunks, on_progress=_told("passages"))
     words = f"words-{lexical.VERSION}"
     LexicalIndex.build(papers).save(folder / words)
     with catalogue.transaction():
@@ -210,11 +203,11 @@ def _first(scores: NDArray[np.float32]) -> list[int]:
     return [int(i) for i in np.argpartition(scores, len(scores) - DEPTH)[len(scores) - DEPTH :]]
 
 
-def _told(what: str, total: int) -> Callable[[int], None]:
-    """Tells on stderr, each thousand, how many are embedded."""
+def _told(what: str) -> Callable[[int, int], None]:
+    """Tells on stderr, each thousand, how many of how many are embedded."""
     seen = 0
 
-    def tell(done: int) -> None:
+    def tell(done: int, total: int) -> None:
         nonlocal seen
         if done // 1000 > seen // 1000 or (done == total and total > 1000):
             print(f"embedding {what}: {done:,} of {total:,}", file=sys.stderr, flush=True)

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rag.embeddings import Embeddings
 from rag.errors import IndexStateError
 from rag.store import Collection
 
@@ -57,8 +58,8 @@ class PassageGraph:
     moves: csr_matrix
 
     @classmethod
-    def build(cls, vectors: Collection, paper_of_chunk: Mapping[str, str]) -> PassageGraph:
-        """The graph of the passages ``paper_of_chunk`` names, whose vectors are in ``vectors``."""
+    def build(cls, vectors: Collection, embeddings: Embeddings, paper_of_chunk: Mapping[str, str]) -> PassageGraph:
+        """The graph of the passages ``paper_of_chunk`` names, whose vectors are in ``vectors`` and in ``embeddings``."""
         chunk_ids = sorted(paper_of_chunk)
         place = {c: i for i, c in enumerate(chunk_ids)}
         rows: list[int] = []
@@ -66,7 +67,7 @@ class PassageGraph:
         cosines: list[float] = []
         for at in range(0, len(chunk_ids), _ASKED):
             part = chunk_ids[at : at + _ASKED]
-            found = vectors.nearest(vectors.vectors(part), NEIGHBOURS + _SPARE)
+            found = vectors.nearest(embeddings.vectors(part), NEIGHBOURS + _SPARE)
             for chunk_id, near in zip(part, found, strict=True):
                 own = paper_of_chunk[chunk_id]
                 others = [(place[c], s) for c, s in near if paper_of_chunk.get(c, own) != own][:NEIGHBOURS]

@@ -12,19 +12,22 @@ from typing import TYPE_CHECKING
 from rag import chunk, lexical
 from rag.catalogue import Catalogue
 from rag.embed import Embedder
+from rag.embeddings import Embeddings
 from rag.errors import IndexStateError
 from rag.filters import Filter
-from rag.late import TokenStore
 from rag.lexical import LexicalIndex
+from rag.mend import mended, sound
 from rag.records import Paper
-from rag.store import Collection, VectorStore
-from rag.sync import CATALOGUE, VECTORS, require_finished, require_index, tokens_of
+from rag.store import Collection
+from rag.sync import CATALOGUE, VECTORS, embeddings_of, exclusive, require_finished, require_index
 from rag.within import Within
 
 if TYPE_CHECKING:
     from rag.graph import PassageGraph
     from rag.rerank import Reranker
 
+_PATIENCE = 20
+"""Seconds to wait for a process that is writing the vectors when they are opened."""
 _KEPT = 4
 """Filters whose papers are remembered, so that the turns of a conversation or a batch find them ready."""
 
@@ -36,7 +39,7 @@ class Snapshot:
     generation: str
     words: LexicalIndex
     vectors: Collection
-    tokens: TokenStore
+    embeddings: Embeddings
     paper_of_chunk: dict[str, str]
     chunks_of_paper: dict[str, list[str]]
     position: dict[str, int]
@@ -68,10 +71,11 @@ class Library:
                 f"({meta['embedder']}), not with {self.embedder.model_name!r} ({self.embedder.fingerprint}); "
                 "set 'embedder' back, or run 'citewell index' to embed it anew"
             )
-        tokens = tokens_of(self._folder, meta["collection"])
-        if (meta["chunker"], meta["words"]) != (chunk.VERSION, lexical.VERSION) or not tokens.is_file():
+        kept = embeddings_of(self._folder, meta["collection"])
+        if (meta["chunker"], meta["words"]) != (chunk.VERSION, lexical.VERSION) or not kept.is_file():
             raise IndexStateError(f"the library {self.name!r} was indexed by an older Citewell; run 'citewell index'")
         words = LexicalIndex.load(self._folder / meta["lexical"])
+        embeddings = Embeddings(kept)
         paper_of_chunk = self.catalogue.papers_of_chunks()
         chunks_of_paper: dict[str, list[str]] = {}
         for chunk_id, paper_id in paper_of_chunk.items():
@@ -79,13 +83,21 @@ class Library:
         return Snapshot(
             generation=meta["generation"],
             words=words,
-            vectors=VectorStore(self._folder / VECTORS).collection(meta["collection"]),  # a new one sees what is new
-            tokens=TokenStore(tokens),
+            vectors=self._vectors(meta["collection"], embeddings),
+            embeddings=embeddings,
             paper_of_chunk=paper_of_chunk,
             chunks_of_paper=chunks_of_paper,
             position={paper_id: i for i, paper_id in enumerate(words.paper_ids)},
             fingerprint=f"{meta['embedder']}-{meta['chunker']}.{meta['words']}-{meta['corpus']}",
         )
+
+    def _vectors(self, name: str, kept: Embeddings) -> Collection:
+        """Chroma's collection ``name`` as it is now: a store opened before does not see what was written since."""
+        found = sound(self._folder / VECTORS, name, kept, self.catalogue)
+        if found is None:  # torn by a writer that was killed
+            with exclusive(self._folder, patience=_PATIENCE):
+                found = mended(self._folder / VECTORS, name, kept, self.catalogue)
+        return found[1]
 
     def snapshot(self) -> Snapshot:
         """The state in force now."""
@@ -121,7 +133,7 @@ class Library:
                 if path.is_file():
                     graph = PassageGraph.load(path)
                 else:
-                    graph = PassageGraph.build(snapshot.vectors, snapshot.paper_of_chunk)
+                    graph = PassageGraph.build(snapshot.vectors, snapshot.embeddings, snapshot.paper_of_chunk)
                     graph.save(path)
                     for old in set(self._folder.glob("graph-*.npz")) - {path}:
                         old.unlink(missing_ok=True)

@@ -328,7 +328,7 @@ def _late(
     library has no token vectors."""
     owners = [{c: i for i in papers for c in snapshot.chunks_of_paper.get(i, ())} for papers in paper_ids]
     found: list[dict[str, float]] = []
-    every = snapshot.tokens.scores_many(questions, [list(o) for o in owners], weights)
+    every = snapshot.embeddings.scores_many(questions, [list(o) for o in owners], weights)
     for owner, scores in zip(owners, every, strict=True):
         best: dict[str, float] = {}
         for chunk_id, score in scores.items():
@@ -342,7 +342,7 @@ def _dense(snapshot: Snapshot, vector: Vectors, paper_ids: Sequence[str]) -> dic
     chunk_ids = [c for i in paper_ids for c in snapshot.chunks_of_paper.get(i, ())]
     if not chunk_ids:
         return {}
-    cosines = snapshot.vectors.vectors(chunk_ids) @ vector
+    cosines = snapshot.embeddings.vectors(chunk_ids) @ vector
     found: dict[str, float] = {}
     for chunk_id, cosine in zip(chunk_ids, cosines, strict=True):
         paper_id = snapshot.paper_of_chunk[chunk_id]

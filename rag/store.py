@@ -17,6 +17,7 @@ from chromadb.api import ServerAPI
 from chromadb.api.client import Client
 from chromadb.config import Settings, System
 from chromadb.telemetry.product import ProductTelemetryClient
+from filelock import FileLock, Timeout
 
 from rag.embed import Vectors
 from rag.errors import IndexStateError
@@ -26,6 +27,8 @@ HNSW: dict[str, Any] = {"space": "cosine", "ef_construction": 200, "ef_search": 
 search of 200 finds .992, of 400 .998 and of 800 all, for 3.1, 3.6 and 4.2 ms."""
 
 _BATCH = 2000
+_PATIENCE = 30
+"""Seconds to wait for another process that writes a batch."""
 
 
 @contextlib.contextmanager
@@ -39,6 +42,41 @@ def _said(what: str) -> Iterator[None]:
         ) from error
 
 
+class Guard:
+    """Keeps the graphs in a folder from being read while they are written, and remembers a write that was cut short.
+
+    Chroma writes its graph in place. What a killed process leaves may be files that are too short for what they say they
+    hold, which bring down a process that reads them.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._lock = FileLock(folder.with_name(f"{folder.name}.lock"))
+        self._mark = folder.with_name(f"{folder.name}.writing")
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[bool]:
+        """Nobody writes meanwhile; gives whether the last write came to its end. Raises IndexStateError where another process
+        does not come to an end of its own."""
+        try:
+            self._lock.acquire(timeout=_PATIENCE)
+        except Timeout as error:
+            raise IndexStateError(
+                f"the vectors in {self._mark.with_suffix('')} are being written by another process; try again when it has ended"
+            ) from error
+        try:
+            yield not self._mark.exists()
+        finally:
+            self._lock.release()
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Nobody reads or writes meanwhile. A fault, as being killed, is remembered until something is written again."""
+        with self.reading():
+            self._mark.touch()
+            yield
+            self._mark.unlink()
+
+
 class VectorStore:
     """Collections of unit vectors by chunk id, cosine distance, one folder.
 
@@ -48,6 +86,7 @@ class VectorStore:
 
     def __init__(self, folder: Path) -> None:
         """Opens or makes the store in ``folder``. Raises IndexStateError where Chroma cannot."""
+        self._guard = Guard(folder)
         try:
             # What chromadb.PersistentClient does, but for the system, which is this store's own
             system = System(
@@ -71,7 +110,8 @@ class VectorStore:
 
     def drop(self, name: str) -> None:
         """Removes a collection with all its vectors; one that is not there is no fault."""
-        with _said("old vectors cannot be removed"), contextlib.suppress(chromadb.errors.NotFoundError):
+        missing = contextlib.suppress(chromadb.errors.NotFoundError)
+        with _said("old vectors cannot be removed"), self._guard.writing(), missing:
             self._client.delete_collection(name)
 
     def collection(self, name: str) -> Collection:
@@ -79,15 +119,17 @@ class VectorStore:
         configuration: Any = {"hnsw": dict(HNSW)}
         with _said("the vectors cannot be opened"):
             return Collection(
-                self._client.get_or_create_collection(name, embedding_function=None, configuration=configuration)
+                self._client.get_or_create_collection(name, embedding_function=None, configuration=configuration),
+                self._guard,
             )
 
 
 class Collection:
     """One collection of the store."""
 
-    def __init__(self, collection: chromadb.Collection) -> None:
+    def __init__(self, collection: chromadb.Collection, guard: Guard) -> None:
         self._collection = collection
+        self._guard = guard
 
     def __len__(self) -> int:
         with _said("the vectors cannot be counted"):
@@ -110,7 +152,7 @@ class Collection:
         """Writes vectors (n, d) with their texts under ``ids``; what was there under an id is replaced."""
         for at in range(0, len(ids), _BATCH):
             part = slice(at, at + _BATCH)
-            with _said("vectors could not be written"):
+            with _said("vectors could not be written"), self._guard.writing():
                 self._collection.upsert(
                     ids=list(ids[part]),
                     embeddings=np.asarray(vectors[part], dtype=np.float32),
@@ -122,27 +164,8 @@ class Collection:
         """Removes ``ids``; unknown ones are passed over."""
         gone = sorted(ids)
         for at in range(0, len(gone), _BATCH):
-            with _said("old vectors could not be removed"):
+            with _said("old vectors could not be removed"), self._guard.writing():
                 self._collection.delete(ids=gone[at : at + _BATCH])
-
-    def vectors(self, ids: Sequence[str]) -> Vectors:
-        """The stored vectors of ``ids``, in their order: (n, d) float32.
-
-        Raises IndexStateError for one that is missing.
-        """
-        rows: dict[str, Sequence[float]] = {}
-        for at in range(0, len(ids), _BATCH):
-            with _said("vectors cannot be read"):
-                got = self._collection.get(ids=list(ids[at : at + _BATCH]), include=["embeddings"])
-            embeddings = got["embeddings"]
-            if embeddings is not None:
-                rows.update(zip(got["ids"], embeddings, strict=True))  # type: ignore[arg-type]
-        if missing := [i for i in ids if i not in rows]:
-            raise IndexStateError(
-                f"{len(missing)} vectors are missing from the index, {missing[0]} first; "
-                "'citewell index --rebuild' makes them anew"
-            )
-        return np.asarray([rows[i] for i in ids], dtype=np.float32)
 
     def nearest(self, vectors: Vectors, k: int) -> list[list[tuple[str, float]]]:
         """For each query row of ``vectors`` (q, d) its ``k`` nearest ids with cosines, best first; all where there are

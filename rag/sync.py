@@ -16,6 +16,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,29 +25,28 @@ from filelock import FileLock, Timeout
 from rag import chunk, lexical
 from rag.catalogue import Catalogue
 from rag.changes import Changes, changes
-from rag.chunk import chunk_papers, embedded_text
+from rag.chunk import chunk_papers
+from rag.embeddings import Embeddings, embed
 from rag.errors import IndexStateError, SourceError
-from rag.late import TokenStore
 from rag.lexical import LexicalIndex
-from rag.records import Chunk, Paper, Printed, Skipped, Source, Split
+from rag.records import Paper, Printed, Skipped, Source, Split
 from rag.sources import Sources, look, storable
 from rag.splits import carried, with_split, without_split
 
 if TYPE_CHECKING:
     from rag.embed import Embedder
-    from rag.store import Collection, VectorStore
+    from rag.store import VectorStore
 
 Progress = Callable[[str, int, int], None]
 """Told the stage ("read", "embed"), how much of it is done and how much there is."""
 
 CATALOGUE = "catalogue.sqlite"
 VECTORS = "vectors"
-_EMBED_BATCH = 1024
 
 
-def tokens_of(folder: Path, collection: str) -> Path:
-    """Where the token vectors stand that belong to the vectors in ``collection``."""
-    return folder / f"tokens-{collection}.sqlite"
+def embeddings_of(folder: Path, collection: str) -> Path:
+    """Where what is in Chroma's ``collection`` is kept as the embedder gave it."""
+    return folder / f"embeddings-{collection}.sqlite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _opened(folder: Path) -> Iterator[Catalogue]:
     """The catalogue for one writer. Raises IndexStateError where another has it, or the disk refuses."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _exclusive(folder), contextlib.closing(Catalogue(folder / CATALOGUE)) as catalogue:
+        with exclusive(folder), contextlib.closing(Catalogue(folder / CATALOGUE)) as catalogue:
             yield catalogue
     except (OSError, sqlite3.OperationalError) as error:
         full = getattr(error, "errno", None) == errno.ENOSPC or "full" in str(error)
@@ -155,10 +155,14 @@ def require_finished(name: str, meta: dict[str, str]) -> None:
 
 
 @contextlib.contextmanager
-def _exclusive(folder: Path) -> Iterator[None]:
+def exclusive(folder: Path, *, patience: float = 1) -> Iterator[None]:
+    """For one writer of the library at a time; who comes while another writes waits ``patience`` seconds.
+
+    Raises IndexStateError where that is not enough.
+    """
     lock = FileLock(folder / "indexing.lock")
     try:
-        lock.acquire(timeout=1)
+        lock.acquire(timeout=patience)
     except Timeout as error:
         raise IndexStateError(
             f"the library in {folder} is being indexed by another process; wait for it to end, then run this again"
@@ -261,7 +265,7 @@ class _Sync:
         if dry_run:
             return self._report(*counts, 0)
 
-        from rag.store import VectorStore  # chromadb is slow to import, and not needed when nothing changed
+        from rag.mend import mended  # chromadb is slow to import, and not needed when nothing changed
 
         embedder = self._load_embedder()
         generation = str(int(meta.get("generation", "0")) + 1)
@@ -280,18 +284,9 @@ class _Sync:
                 token_offsets=embedder.token_offsets,
             )
         )
-        try:
-            store = VectorStore(self._folder / VECTORS)
-        except IndexStateError:
-            if not rebuild:
-                raise
-            shutil.rmtree(self._folder / VECTORS)
-            store = VectorStore(self._folder / VECTORS)
-        if rebuild:
-            store.drop(name)
-        collection = store.collection(name)
-        with contextlib.closing(TokenStore(tokens_of(self._folder, name))) as tokens:
-            embedded = self._embed(embedder, collection, tokens, chunks)
+        with contextlib.closing(Embeddings(embeddings_of(self._folder, name))) as kept:
+            store, indexed = mended(self._folder / VECTORS, name, kept, self._catalogue)
+            embedded = embed(embedder, kept, indexed, chunks, on_progress=partial(self._on_progress, "embed"))
         words = self._write_words(found, meta, generation if rebuild else "")
         with self._catalogue.transaction():
             for path in read.gone:
@@ -328,23 +323,8 @@ class _Sync:
             "lexical" in meta
             and (self._folder / meta["lexical"]).is_dir()
             and (self._folder / VECTORS).is_dir()
-            and tokens_of(self._folder, meta["collection"]).is_file()
+            and embeddings_of(self._folder, meta["collection"]).is_file()
         )
-
-    def _embed(self, embedder: Embedder, collection: Collection, tokens: TokenStore, chunks: Sequence[Chunk]) -> int:
-        ids = [c.chunk_id for c in chunks]
-        held = collection.held(ids) & tokens.held(ids)
-        todo = [c for c in chunks if c.chunk_id not in held]
-        for at in range(0, len(todo), _EMBED_BATCH):
-            part = todo[at : at + _EMBED_BATCH]
-            done = at
-            vectors, token_vectors = embedder.read(
-                [embedded_text(c) for c in part],
-                on_batch=lambda n, done=done: self._on_progress("embed", done + n, len(todo)),  # type: ignore[misc]
-            )
-            tokens.write([c.chunk_id for c in part], token_vectors)
-            collection.upsert([c.chunk_id for c in part], vectors, [c.text for c in part], [c.paper_id for c in part])
-        return len(todo)
 
     def _write_words(self, found: Changes, meta: dict[str, str], suffix: str) -> str:
         name = f"words-{lexical.VERSION}-{found.corpus}"
@@ -373,17 +353,20 @@ class _Sync:
         for path in self._folder.glob("words-*"):
             if path.name != words:
                 shutil.rmtree(path, ignore_errors=True)
-        tokens = tokens_of(self._folder, collection)
-        for path in self._folder.glob("tokens-*"):
-            if not path.name.startswith(tokens.name):
+        kept = embeddings_of(self._folder, collection)
+        for path in (
+            *self._folder.glob("embeddings-*"),
+            *self._folder.glob("tokens-*"),
+        ):  # those of an older format too
+            if not path.name.startswith(kept.name):
                 with contextlib.suppress(OSError):  # another process may be reading it still
                     path.unlink()
         held = store.collection(collection)
         if len(held) > 1.2 * self._catalogue.count_chunks():
             gone = held.ids() - self._catalogue.papers_of_chunks().keys()
             held.delete(gone)
-            with contextlib.closing(TokenStore(tokens)) as store_of_tokens:
-                store_of_tokens.delete(gone)
+            with contextlib.closing(Embeddings(kept)) as embeddings:
+                embeddings.delete(gone)
 
     def _report(
         self,

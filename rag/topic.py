@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rag.fitted import fitted
 from rag.fold import plain
+from rag.late import even_weights
 from rag.lexical import terms
 from rag.records import Paper
 from rag.verify import Passage
@@ -125,14 +126,14 @@ class _Wording:
         near = [(c, cosine) for c, cosine in found[0][:depth] if c in snapshot.paper_of_chunk]
         every = sorted(snapshot.paper_of_chunk)
         sample = every[:: max(1, len(every) // _BACKGROUND)]
-        fits = snapshot.tokens.scores(tokens[0], [*(c for c, _ in near), *sample])
+        fits = snapshot.embeddings.scores(tokens[0], [*(c for c, _ in near), *sample], even_weights(len(tokens[0])))
         cosines: dict[str, float] = {}
         late: dict[str, float] = {}
         for chunk, cosine in near:
             paper = snapshot.paper_of_chunk[chunk]
             cosines[paper] = max(cosines.get(paper, -1.0), cosine)
             late[paper] = max(late.get(paper, -1.0), fits.get(chunk, cosine))
-        usual = snapshot.vectors.vectors(sample) @ vectors[0]
+        usual = snapshot.embeddings.vectors(sample) @ vectors[0]
         fit = np.array([fits.get(c, float(v)) for c, v in zip(sample, usual, strict=True)])
         query = terms(text)
         scores = snapshot.words.scores(query)

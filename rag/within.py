@@ -36,7 +36,7 @@ class Within:
         held[[snapshot.position[i] for i in found]] = True
         chunk_ids = tuple(c for i in sorted(found) for c in snapshot.chunks_of_paper.get(i, ()))
         few = len(chunk_ids) <= _COMPARED
-        return cls(found, held, chunk_ids, snapshot.vectors.vectors(chunk_ids) if few and chunk_ids else None)
+        return cls(found, held, chunk_ids, snapshot.embeddings.vectors(chunk_ids) if few and chunk_ids else None)
 
     def __len__(self) -> int:
         return len(self.paper_ids)

@@ -120,7 +120,7 @@ def _paper_vectors(snapshot: Snapshot, ids: Sequence[str], on_progress: Progress
     parts = []
     for at in range(0, len(chunks), _BATCH):
         on_progress("vectors", at, len(chunks))
-        parts.append(snapshot.vectors.vectors(chunks[at : at + _BATCH]))
+        parts.append(snapshot.embeddings.vectors(chunks[at : at + _BATCH]))
     return np.concatenate(parts)
 
 

@@ -125,7 +125,7 @@ def similar(library: Library, paper_id: str, *, k: int = 6) -> list[Paper]:
     own = snapshot.chunks_of_paper.get(paper_id, [])
     if not own:
         return []
-    middle = snapshot.vectors.vectors(own).mean(axis=0)
+    middle = snapshot.embeddings.vectors(own).mean(axis=0)
     near = snapshot.vectors.nearest(middle[None, :] / np.linalg.norm(middle), 10 * k + len(own))[0]
     ids = dict.fromkeys(snapshot.paper_of_chunk.get(chunk_id, paper_id) for chunk_id, _ in near)
     return library.papers([i for i in ids if i != paper_id][:k])

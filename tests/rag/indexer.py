@@ -18,7 +18,7 @@ from pathlib import Path
 from conftest import FakeEmbedder
 from numpy.typing import NDArray
 
-from rag import store, sync
+from rag import embeddings, store, sync
 
 FOLDER, SOURCES, LOG = map(Path, sys.argv[1:])
 
@@ -43,7 +43,7 @@ class Collection(store.Collection):
 def index() -> None:
     store.Collection = Collection  # type: ignore[misc]
     store.HNSW.update(sync_threshold=16, batch_size=8)  # the graph goes to disk every few vectors, not every thousand
-    sync._EMBED_BATCH = 8
+    embeddings._EMBED_BATCH = 8
     embedder = Embedder()
     sync.sync(FOLDER, [SOURCES], lambda: embedder, embedder_print=embedder.fingerprint)  # type: ignore[arg-type,return-value]
 

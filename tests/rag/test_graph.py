@@ -17,7 +17,7 @@ from rag.sync import sync
 
 
 class Angles:
-    """Passages on the unit circle, by their angle in degrees, as a vector index."""
+    """Passages on the unit circle, by their angle in degrees, as a vector index and as the embeddings kept."""
 
     def __init__(self, angles: dict[str, float]) -> None:
         self._at = {c: np.array([np.cos(np.radians(a)), np.sin(np.radians(a))], np.float32) for c, a in angles.items()}
@@ -31,7 +31,8 @@ class Angles:
 
 
 def _graph(angles: dict[str, float], papers: dict[str, str] | None = None) -> PassageGraph:
-    return PassageGraph.build(Angles(angles), papers or {c: f"paper of {c}" for c in angles})  # type: ignore[arg-type]
+    index = Angles(angles)
+    return PassageGraph.build(index, index, papers or {c: f"paper of {c}" for c in angles})  # type: ignore[arg-type]
 
 
 def _moves(found: PassageGraph) -> dict[str, dict[str, float]]:

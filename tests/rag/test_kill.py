@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 
 from rag.catalogue import Catalogue
+from rag.embeddings import Embeddings
 from rag.library import Library
 from rag.retrieve import CitewellRetriever
 from rag.store import VectorStore
-from rag.sync import CATALOGUE, VECTORS
+from rag.sync import CATALOGUE, VECTORS, embeddings_of
 
 KILLS = 50
 ROUND = 5
@@ -112,7 +113,10 @@ def state(folder: Path, fake) -> set[str]:  # type: ignore[no-untyped-def]
 def everything(folder: Path) -> object:
     catalogue = Catalogue(folder / CATALOGUE)
     chunks, meta = catalogue.chunks(), catalogue.meta()
-    vectors = VectorStore(folder / VECTORS).collection(meta["collection"]).vectors(sorted(chunks))
+    kept = Embeddings(embeddings_of(folder, meta["collection"]))
+    vectors = kept.vectors(sorted(chunks))
+    kept.close()
+    assert VectorStore(folder / VECTORS).collection(meta["collection"]).held(sorted(chunks)) == chunks.keys()
     found = (
         catalogue.papers(),
         chunks,

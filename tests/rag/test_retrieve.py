@@ -101,11 +101,13 @@ def test_the_score_is_the_weighted_mean_of_all_three_legs(retriever: CitewellRet
         [max(map(snapshot.words.idf, terms(word)), default=0.0) if word else 0.0 for word in words]
     )
     for hit in retriever.search(question, k=71):
-        dense = float(np.max(snapshot.vectors.vectors(snapshot.chunks_of_paper[hit.paper.paper_id]) @ vector))
+        dense = float(np.max(snapshot.embeddings.vectors(snapshot.chunks_of_paper[hit.paper.paper_id]) @ vector))
         lexical = float(snapshot.words.scores(terms(question))[snapshot.position[hit.paper.paper_id]]) / bound
         assert (hit.dense, hit.lexical) == (pytest.approx(dense, abs=1e-5), pytest.approx(lexical, abs=1e-5))
         late = max(
-            snapshot.tokens.scores_many([tokens], [snapshot.chunks_of_paper[hit.paper.paper_id]], [weights])[0].values()
+            snapshot.embeddings.scores_many([tokens], [snapshot.chunks_of_paper[hit.paper.paper_id]], [weights])[
+                0
+            ].values()
         )
         assert hit.late == pytest.approx(late, abs=1e-5)
         fit = max(0.0, hit.late - 0.25)  # what a passage gets that has nothing to do with the question

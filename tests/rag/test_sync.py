@@ -197,7 +197,7 @@ def test_what_is_no_paper_is_reported_every_time(run, sources: Path, write) -> N
 def test_a_run_that_breaks_off_leaves_the_old_state_and_its_work_is_not_done_twice(
     run, folder: Path, fakes, sources: Path, write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(syncing, "_EMBED_BATCH", 1)
+    monkeypatch.setattr("rag.embeddings._EMBED_BATCH", 1)
     first = fakes()
     run(sources, embedder=first)
     write("three.txt", SHAPES, CLOCKS)
@@ -246,7 +246,7 @@ def test_after_a_rebuild_a_change_is_a_change_as_ever(run, folder: Path, fake, s
 def test_a_rebuild_that_breaks_off_leaves_the_old_state_answering(
     run, folder: Path, fakes, sources: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(syncing, "_EMBED_BATCH", 1)
+    monkeypatch.setattr("rag.embeddings._EMBED_BATCH", 1)
     run(sources)
     with pytest.raises(RuntimeError):
         run(rebuild=True, embedder=fakes(survives=2))
