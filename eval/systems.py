@@ -6,7 +6,6 @@ import hashlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -103,13 +102,12 @@ def document_vectors(embedder: Embedder, documents: Sequence[Document], folder: 
         kept: Vectors = np.load(path)
         if kept.shape == (len(documents), embedder.dimension):
             return kept
-    vectors = embedder.encode(
-        [_whole(d) for d in documents], on_batch=partial(_told("documents"), total=len(documents))
-    )
+    tell = _told("documents")
+    vectors = embedder.encode([_whole(d) for d in documents], on_batch=lambda done: tell(done, len(documents)))
     folder.mkdir(parents=True, exist_ok=True)
-    half = path.with_suffix(".partial.npy")
-    np.save(half, vectors)
-    half.replace(path)
+    partial = path.with_suffix(".partial.npy")
+    np.save(partial, vectors)
+    partial.replace(path)
     return vectors
 
 

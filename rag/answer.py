@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -27,8 +28,8 @@ from rag.language import language_of
 from rag.library import Snapshot
 from rag.line import Line, tokens_of, volume
 from rag.mismatch import mismatches
-from rag.premise import Premise, wrong_premise
-from rag.prompt import answer_prompt, from_english_prompt
+from rag.premise import premise_of, speaking_of, wrong_premise
+from rag.prompt import answer_prompt, from_english_prompt, premise_prompt
 from rag.records import Answer, Event, Evidence, Finished, Found, Hit, Resolved, Token, Turn
 from rag.resolve import Question, needs_model, resolve
 from rag.retrieve import CitewellRetriever, check_question, node_of
@@ -210,14 +211,18 @@ class _Run:
         if abstain.hopeless(hits):
             yield Finished(self._abstained(question, hits, 0.0, "not-in-library"))
             return
-        premise = self._wrong_premise(question, hits)
-        if premise is not None:
-            yield Finished(self._abstained(question, hits, 0.0, "premise", against=premise.against))
+        against = self._against_premise(question, hits)
+        if against is not None:
+            yield Finished(self._abstained(question, hits, 0.0, "premise", against=against))
             return
         labels_of = {h.paper.paper_id: h.paper.label for h in hits}
         evidence = self._picker.pick(question.resolved, hits, budget=self._engine._evidence_tokens)
         messages = answer_prompt(question.resolved, evidence, labels_of)
         yield from self._place.wait(volume(tokens_of(messages), _OUTPUT))
+        against = self._against_premise(question, hits, evidence)
+        if against is not None:
+            yield Finished(self._abstained(question, hits, 0.0, "premise", against=against))
+            return
         said = ""
         with closing(self._deltas(messages)) as deltas:
             for delta in deltas:
@@ -277,12 +282,21 @@ class _Run:
     def _search(self, question: str, k: int) -> list[Hit]:
         return self._engine._retriever.search(question, k=k, where=self._where)
 
-    def _wrong_premise(self, question: Question, hits: Sequence[Hit]) -> Premise | None:
-        """What the question takes for granted of the best paper and that paper speaks against; of two papers, nothing."""
-        if self._picker.second_paper(question.resolved, hits) is not None:
+    def _against_premise(
+        self, question: Question, hits: Sequence[Hit], evidence: Sequence[Evidence] = ()
+    ) -> Passage | None:
+        """What the best paper says against what the question takes for granted of it: as its words tell or, where there is
+        ``evidence``, as the language model finds. Of a question about two papers nothing."""
+        said = premise_of(question.resolved)
+        if not said or self._picker.second_paper(question.resolved, hits) is not None:
             return None
-        paper = hits[0].paper
-        return wrong_premise(question.resolved, passages_of(paper), paper.label, self._snapshot.words.idf)
+        paper, idf = hits[0].paper, self._snapshot.words.idf
+        if not evidence:
+            return wrong_premise(question.resolved, passages_of(paper), paper.label, idf)
+        with self._explained():
+            prompt = premise_prompt(said, evidence, {h.paper.paper_id: h.paper.label for h in hits})
+            reply = self._llm.chat(prompt, max_tokens=1).message.content or ""
+        return speaking_of(said, passages_of(paper), paper.label, idf) if re.match(r"\W*no\b", reply, re.I) else None
 
     def _check(
         self, question: Question, said: str, hits: Sequence[Hit], evidence: Sequence[Evidence]

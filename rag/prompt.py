@@ -42,12 +42,23 @@ def answer_prompt(question: str, evidence: Sequence[Evidence], labels: Mapping[s
 
     Each paper's sentences stand under its label (``labels`` by paper id), since "we" is somebody else in every abstract.
     """
-    lines: list[str] = []
+    return _chat(*_ANSWER, f"{_listed(evidence, labels)}\n\nQuestion: {one_line(question)}")
+
+
+def premise_prompt(said: str, evidence: Sequence[Evidence], labels: Mapping[str, str]) -> list[ChatMessage]:
+    """Whether what a question takes for granted, ``said``, is so. Begins as the ``answer_prompt`` of the same evidence, which
+    is read once for both."""
+    return _chat(
+        *_ANSWER, f"{_listed(evidence, labels)}\n\nQuestion: Is it true that {one_line(said)}? Answer Yes or No."
+    )
+
+
+def _listed(evidence: Sequence[Evidence], labels: Mapping[str, str]) -> str:
+    lines = ["Evidence:"]
     for paper_id, sentences in groupby(evidence, key=lambda e: e.paper_id):
         lines.append(f"{one_line(labels[paper_id])[:48]}:")
         lines += [f"[{e.number}] {one_line(e.text)}" for e in sentences]
-    listed = "\n".join(lines)
-    return _chat(*_ANSWER, f"Evidence:\n{listed}\n\nQuestion: {one_line(question)}")
+    return "\n".join(lines)
 
 
 _STANDALONE = (

@@ -284,8 +284,13 @@ class _Sync:
                 token_offsets=embedder.token_offsets,
             )
         )
+        if rebuild:
+            self._forget_embeddings(lambda file: file.startswith(embeddings_of(self._folder, name).name))
         with contextlib.closing(Embeddings(embeddings_of(self._folder, name))) as kept:
             store, indexed = mended(self._folder / VECTORS, name, kept, self._catalogue)
+            if rebuild:
+                store.drop(name)
+                indexed = store.collection(name)
             embedded = embed(embedder, kept, indexed, chunks, on_progress=partial(self._on_progress, "embed"))
         words = self._write_words(found, meta, generation if rebuild else "")
         with self._catalogue.transaction():
@@ -367,6 +372,13 @@ class _Sync:
             held.delete(gone)
             with contextlib.closing(Embeddings(kept)) as embeddings:
                 embeddings.delete(gone)
+
+    def _forget_embeddings(self, old: Callable[[str], bool]) -> None:
+        """Removes the files of embeddings, by name, that are ``old``; also those of a format before."""
+        for path in (*self._folder.glob("embeddings-*"), *self._folder.glob("tokens-*")):
+            if old(path.name):
+                with contextlib.suppress(OSError):  # another process may be reading it still
+                    path.unlink()
 
     def _report(
         self,

@@ -130,7 +130,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass
 class Call:
-    """What the scripted model was asked for (answer, standalone, to-english, from-english), and how far it got."""
+    """What the scripted model was asked for (answer, premise, standalone, to-english, from-english), and how far it got."""
 
     task: str
     messages: list[ChatMessage]
@@ -177,7 +177,10 @@ class ScriptedLLM(CustomLLM):
         return LLMMetadata(model_name="scripted-7b", is_chat_model=True)
 
     def _begin(self, messages: Sequence[ChatMessage], options: dict[str, Any]) -> tuple[Call, str]:
-        call = Call(_FIXED.get(messages[0].content, "from-english"), list(messages), options)
+        task = _FIXED.get(messages[0].content, "from-english")
+        if task == "answer" and (messages[-1].content or "").endswith("Answer Yes or No."):
+            task = "premise"
+        call = Call(task, list(messages), options)
         self._calls.append(call)
         reply: Reply = self.script.get(call.task, "")
         if isinstance(reply, Exception):

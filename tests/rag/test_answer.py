@@ -212,6 +212,33 @@ def test_a_wrong_premise_is_met_with_what_the_paper_says_and_no_model_is_asked(
     assert "answer" not in llm.tasks
 
 
+@pytest.mark.parametrize("reply", ["No", "no", " **No"])
+def test_a_premise_that_no_word_of_the_paper_denies_is_put_to_the_model_which_is_not_asked_for_an_answer_then(
+    ask: Ask, reply: str
+) -> None:
+    answer, llm = ask("Why does GeoSPRINT allocate its steps evenly?", premise=reply)
+    assert llm.tasks == ["premise"]
+    assert llm.calls[0].asked.endswith(
+        "Question: Is it true that GeoSPRINT allocate its steps evenly? Answer Yes or No."
+    )
+    assert llm.calls[0].options == {"max_tokens": 1}
+    assert (answer.status, answer.reason, answer.nearest[0].paper.label) == ("abstained", "premise", "GeoSPRINT")
+    said = re.fullmatch(r"The question takes for granted what the paper does not say\. It says: “(.+)”", answer.text)
+    assert said
+    assert said[1] in answer.nearest[0].paper.abstract
+    assert "steps" in said[1]
+
+
+@pytest.mark.parametrize("reply", ["Yes", "Not stated", "", "Nobody knows"])
+def test_a_premise_that_the_model_does_not_deny_leads_to_an_answer(ask: Ask, reply: str) -> None:
+    _, llm = ask("How does GeoSPRINT allocate its steps?", premise=reply)
+    assert llm.tasks == ["premise", "answer"]
+
+
+def test_a_question_that_takes_nothing_for_granted_costs_no_second_prompt(ask: Ask) -> None:
+    assert ask(QUESTION, answer=f"{TRUE} [1].")[1].tasks == ["answer"]
+
+
 def test_events_come_in_order_and_the_papers_before_the_first_word(
     retriever: CitewellRetriever, scripted: Callable[..., Any]
 ) -> None:

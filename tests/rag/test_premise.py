@@ -34,8 +34,8 @@ def against(seeds_library: Library, paper: Paper, question: str) -> str:
     found = wrong_premise(question, passages_of(paper), paper.label, seeds_library.snapshot().words.idf)
     if found is None:
         return ""
-    assert paper.abstract[found.against.start : found.against.end] == found.against.text
-    return found.against.text
+    assert paper.abstract[found.start : found.end] == found.text
+    return found.text
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.base.llms.types import MessageRole
 
-from rag.prompt import answer_prompt, from_english_prompt, one_line, standalone_prompt, to_english_prompt
+from rag.prompt import (
+    answer_prompt,
+    from_english_prompt,
+    one_line,
+    premise_prompt,
+    standalone_prompt,
+    to_english_prompt,
+)
 from rag.records import Evidence, Turn
 
 LABELS = {"p1": "ORCA", "p2": "Label\nsmoothing " + "x" * 60}
@@ -24,7 +31,7 @@ def test_the_question_stands_after_its_numbered_evidence_under_the_labels_of_the
         "Evidence:\nORCA:\n[1] It costs O(n) time at no loss.\n[2] Ours wins by 3%.\n"
         f"Label smoothing {'x' * 32}:\n[3] It hurts.\n\nQuestion: What does it cost?"
     )
-    assert answer_prompt("Why?", [], LABELS)[-1].content == "Evidence:\n\n\nQuestion: Why?"
+    assert answer_prompt("Why?", [], LABELS)[-1].content == "Evidence:\n\nQuestion: Why?"
 
 
 def test_what_changes_comes_last_so_that_the_beginning_stays_cached() -> None:
@@ -38,6 +45,16 @@ def test_what_changes_comes_last_so_that_the_beginning_stays_cached() -> None:
         assert roles[1::2] == [MessageRole.USER] * len(roles[1::2])
         assert roles[2::2] == [MessageRole.ASSISTANT] * len(roles[2::2])
         assert roles[-1] == MessageRole.USER
+
+
+def test_a_premise_is_asked_about_after_the_evidence_that_the_answer_is_written_from() -> None:
+    rows = [evidence(1, "It is free.")]
+    answer, premise = (
+        prompt[-1].content or ""
+        for prompt in (answer_prompt("Why?", rows, LABELS), premise_prompt("it is\ndear", rows, LABELS))
+    )
+    assert premise == answer.removesuffix("Why?") + "Is it true that it is dear? Answer Yes or No."
+    assert answer_prompt("Why?", rows, LABELS)[:-1] == premise_prompt("it is dear", rows, LABELS)[:-1]
 
 
 def test_the_worked_example_cites_so_that_a_small_model_does() -> None:

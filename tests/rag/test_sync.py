@@ -255,17 +255,16 @@ def test_a_rebuild_that_breaks_off_leaves_the_old_state_answering(
     assert run(embedder=fakes(), rebuild=True).embedded == 3
 
 
-@pytest.mark.parametrize("lost", ["vectors", "words"])
-def test_a_part_that_was_deleted_is_made_anew(run, folder: Path, fake, sources: Path, lost: str) -> None:
+@pytest.mark.parametrize(("lost", "embedded"), [("vectors", 0), ("words-*", 0), ("embeddings-*", 3)])
+def test_a_part_that_was_deleted_is_made_anew(run, folder: Path, fake, sources: Path, lost: str, embedded: int) -> None:
     run(sources)
-    for path in folder.iterdir():
-        if path.name.startswith(lost):
-            shutil.rmtree(path)
-    assert run().embedded == (3 if lost == "vectors" else 0)
+    for path in folder.glob(lost):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert run().embedded == embedded
     assert sorted(found(folder, fake, "a codec for speech")) == sorted([GRAPHS, TREES, SOUNDS])
 
 
-@pytest.mark.parametrize("damaged", ["vectors/chroma.sqlite3", "words-*/rows.npy"])
+@pytest.mark.parametrize("damaged", ["embeddings-*.sqlite", "words-*/rows.npy"])
 def test_a_part_that_was_damaged_is_named_and_mended_by_a_rebuild(
     run, folder: Path, fake, sources: Path, damaged: str
 ) -> None:
