@@ -40,8 +40,8 @@ LATE_DEPTH = 100
 """Papers whose tokens are compared with the question's."""
 LATE_FLOOR = 0.25
 """Late interaction of a question and a passage that has nothing to do with it; counts as nothing."""
-
-
+_TOGETHER = 256
+"""Questions of a batch that are looked up together: what they ask for is held in memory meanwhile."""
 _SOURCES = 3
 """Papers that spread over the graph of passages."""
 _GRAPH_WEIGHT = 0.2
@@ -124,11 +124,13 @@ class CitewellRetriever(BaseRetriever):
         wanted = k or self._k
         found = []
         spelt: dict[str, set[str]] = {}
-        for question, legs in zip(asked, self._legs(snapshot, asked, wanted, within), strict=True):
-            order = self._with_names(question, fuse(legs.dense, legs.lexical, legs.late), spelt)
-            if self._graph:
-                order = self._spread(snapshot, order, within)
-            found.append((self._reranked(question, order)[:wanted], legs))
+        for at in range(0, len(asked), _TOGETHER):
+            group = asked[at : at + _TOGETHER]
+            for question, legs in zip(group, self._legs(snapshot, group, wanted, within), strict=True):
+                order = self._with_names(question, fuse(legs.dense, legs.lexical, legs.late), spelt)
+                if self._graph:
+                    order = self._spread(snapshot, order, within)
+                found.append((self._reranked(question, order)[:wanted], legs))
         papers = self._papers([i for order, _ in found for i, _ in order])
         return [
             [
@@ -154,15 +156,16 @@ class CitewellRetriever(BaseRetriever):
         else:
             found = within.nearest(snapshot, vectors, depth, min(wanted, len(within)))
         both: list[tuple[dict[str, float], dict[str, float]]] = []
-        for question, vector, near in zip(asked, vectors, found, strict=True):
+        for question, near in zip(asked, found, strict=True):
             dense: dict[str, float] = {}
             for chunk_id, cosine in near:
                 paper_id = snapshot.paper_of_chunk.get(chunk_id)
                 if paper_id is not None and cosine > dense.get(paper_id, -2.0):
                     dense[paper_id] = cosine
-            lexical = _lexical(snapshot, terms(question), dense.keys(), depth, within)
-            dense.update(_dense(snapshot, vector, [i for i in lexical if i not in dense]))
-            both.append((dense, lexical))
+            both.append((dense, _lexical(snapshot, terms(question), dense.keys(), depth, within)))
+        unseen = [[i for i in lexical if i not in dense] for dense, lexical in both]
+        for (dense, _), more in zip(both, _dense(snapshot, vectors, unseen), strict=True):
+            dense.update(more)
         first = [[i for i, _ in fuse(dense, lexical)[:LATE_DEPTH]] for dense, lexical in both]
         late = _late(
             snapshot, tokens, first, [self._weights(snapshot, q, len(t)) for q, t in zip(asked, tokens, strict=True)]
@@ -337,16 +340,23 @@ def _late(
     return found
 
 
-def _dense(snapshot: Snapshot, vector: Vectors, paper_ids: Sequence[str]) -> dict[str, float]:
-    """Dense scores of papers that the vector index did not bring up among its nearest."""
-    chunk_ids = [c for i in paper_ids for c in snapshot.chunks_of_paper.get(i, ())]
-    if not chunk_ids:
-        return {}
-    cosines = snapshot.embeddings.vectors(chunk_ids) @ vector
-    found: dict[str, float] = {}
-    for chunk_id, cosine in zip(chunk_ids, cosines, strict=True):
-        paper_id = snapshot.paper_of_chunk[chunk_id]
-        found[paper_id] = max(found.get(paper_id, -1.0), float(cosine))
+def _dense(snapshot: Snapshot, vectors: Vectors, paper_ids: Sequence[Sequence[str]]) -> list[dict[str, float]]:
+    """Of each question, a row of ``vectors`` (q, d), the dense scores of its papers, which the vector index did not bring up
+    among its nearest. A chunk's vector is read once for all questions."""
+    chunk_ids = list(
+        dict.fromkeys(c for papers in paper_ids for i in papers for c in snapshot.chunks_of_paper.get(i, ()))
+    )
+    place = {c: row for row, c in enumerate(chunk_ids)}
+    rows = snapshot.embeddings.vectors(chunk_ids)
+    found: list[dict[str, float]] = []
+    for vector, papers in zip(vectors, paper_ids, strict=True):
+        own = [(i, place[c]) for i in papers for c in snapshot.chunks_of_paper.get(i, ())]
+        best: dict[str, float] = {}
+        for (paper_id, _), cosine in zip(
+            own, (rows[[row for _, row in own]] @ vector).tolist() if own else (), strict=True
+        ):
+            best[paper_id] = max(best.get(paper_id, -1.0), cosine)
+        found.append(best)
     return found
 
 
