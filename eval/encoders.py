@@ -34,8 +34,8 @@ from eval.tables import table
 from rag.build import load_embedder, open_catalogue
 from rag.config import Config
 from rag.errors import CitewellError
-from rag.lexical import terms
 from rag.records import Paper
+from rag.terms import terms
 
 Matrix = NDArray[np.float64]
 DIMENSIONS = 16

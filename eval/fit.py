@@ -19,10 +19,10 @@ from scipy.optimize import minimize
 from eval.results import Json
 from rag import abstain, evidence, stance, topic
 from rag.evidence import EvidencePicker
-from rag.lexical import terms
 from rag.library import Library
 from rag.retrieve import CitewellRetriever
 from rag.survey import survey_of
+from rag.terms import terms
 from rag.verify import Passage, passages_of
 
 Array = NDArray[np.float64]

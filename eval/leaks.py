@@ -17,7 +17,7 @@ from eval.facts import normal
 from eval.questions import Question
 from eval.results import Json
 from rag.embed import Vectors
-from rag.lexical import terms
+from rag.terms import terms
 
 WORDS = 0.7
 """Jaccard of the stems of two questions from which they are said to be the same; both must have three stems or more."""

@@ -20,8 +20,8 @@ from eval.splits import split_of
 from eval.unanswerable import SUBJECTS, detail_questions, name_of, stems_of, swapped, turned
 from rag.figures import names
 from rag.fold import plain
-from rag.lexical import terms
 from rag.records import Paper
+from rag.terms import terms
 from rag.verify import passages_of
 
 MADE_KINDS = ("single", "paraphrase", "two-paper", "unanswerable")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from rag.fold import plain
 from rag.language import language_of
-from rag.lexical import terms
 from rag.mismatch import mismatches
+from rag.terms import terms
 
 COVERED = 0.6
 """The share of a sentence's content stems that its quotes must hold."""

@@ -16,12 +16,12 @@ from eval.questions import Question
 from rag.cite import split_claims
 from rag.figures import names
 from rag.fold import plain
-from rag.lexical import terms
 from rag.library import Library
 from rag.mismatch import mismatches
 from rag.prompt import answer_prompt
 from rag.records import Evidence, Paper
 from rag.retrieve import CitewellRetriever
+from rag.terms import terms
 from rag.verify import Judgement, Verifier, passages_of
 
 TOP = 5

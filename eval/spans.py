@@ -13,7 +13,7 @@ from typing import Literal
 
 from rag.figures import FIELD_NAMES, names
 from rag.fold import plain
-from rag.lexical import terms
+from rag.terms import terms
 
 Facts = tuple[tuple[str, ...], ...]
 

@@ -18,13 +18,14 @@ from rag.catalogue import Catalogue
 from rag.chunk import chunk_papers
 from rag.embed import Embedder, Vectors
 from rag.embeddings import Embeddings, embed
-from rag.lexical import LexicalIndex, terms
+from rag.lexical import LexicalIndex
 from rag.library import Library
 from rag.mend import mended
 from rag.records import Paper, Source
 from rag.rerank import Reranker
 from rag.retrieve import CitewellRetriever
 from rag.sync import CATALOGUE, VECTORS, embeddings_of
+from rag.terms import terms
 
 DEPTH = 1000
 """Documents of a ranking that are kept."""

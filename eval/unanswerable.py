@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from rag.figures import names
 from rag.fold import plain
-from rag.lexical import terms
 from rag.mismatch import mismatches
 from rag.records import Paper
+from rag.terms import terms
 
 DETAILS: tuple[tuple[str, str], ...] = (
     ("Which learning rate were the experiments on {} run with?", r"learning[- ]rate|step[- ]size"),

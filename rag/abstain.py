@@ -17,10 +17,10 @@ from rag.embed import Embedder
 from rag.evidence import asks_figure, parts_of
 from rag.figures import FIELD_NAMES, figures, names
 from rag.fitted import fitted
-from rag.lexical import terms
 from rag.library import Snapshot
 from rag.records import Evidence, Hit
 from rag.resolve import points_back
+from rag.terms import terms
 
 FEATURES = (
     "dense", "lexical", "evidence", "known", "best_sentence", "verified", "kept", "answered_terms", "words",

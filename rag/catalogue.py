@@ -20,6 +20,7 @@ from typing import Any
 from rag.errors import IndexStateError
 from rag.filters import Fields, Filter, families, folded
 from rag.records import Chunk, Paper, Printed, Skipped, Source, SourceRecord, Split
+from rag.sqlite import transaction
 
 _SCHEMA = (
     """
@@ -112,14 +113,8 @@ class Catalogue:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All that is written inside comes into force together, or not at all."""
-        with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+        with self._lock, transaction(self._db):
+            yield
 
     def _all(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         with self._lock:

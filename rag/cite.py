@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.figures import figures, numbers
-from rag.lexical import terms
 from rag.records import AnswerSentence, Citation, Evidence, Paper
 from rag.sentences import protected_spans, sentence_spans
+from rag.terms import terms
 from rag.verify import Judgement, Passage, Verifier, passages_of
 
 _MARKERS = re.compile(

@@ -21,6 +21,7 @@ from rag.embed import Vectors
 from rag.errors import IndexStateError
 from rag.late import Asked, Passages, Scale
 from rag.records import Chunk
+from rag.sqlite import transaction
 
 if TYPE_CHECKING:
     from rag.embed import Embedder
@@ -71,7 +72,7 @@ class Embeddings:
 
         The first tokens written decide the scale that all are kept on.
         """
-        with self._lock, self._said("written"), self._transaction():
+        with self._lock, self._said("written"), transaction(self._db):
             if self._scale is None and any(len(t) for t in tokens):
                 self._scale = self._read_scale() or self._write_scale(Scale.of(np.concatenate(tokens)))
             rows = np.asarray(vectors, dtype=np.float32)
@@ -91,7 +92,7 @@ class Embeddings:
     def delete(self, ids: Iterable[str]) -> None:
         """Removes ``ids``; unknown ones are passed over."""
         gone = [(i,) for i in ids]
-        with self._lock, self._said("written"), self._transaction():
+        with self._lock, self._said("written"), transaction(self._db):
             self._db.executemany("DELETE FROM vectors WHERE chunk_id = ?", gone)
             self._db.executemany("DELETE FROM tokens WHERE chunk_id = ?", gone)
 
@@ -164,16 +165,6 @@ class Embeddings:
     def _write_scale(self, scale: Scale) -> Scale:
         self._db.execute("INSERT INTO scale VALUES (?, ?)", (scale.mean.tobytes(), scale.step.tobytes()))
         return scale
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
 
     @contextlib.contextmanager
     def _said(self, what: str) -> Iterator[None]:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from rag.embed import Embedder
 from rag.fitted import fitted
 from rag.late import maxsim
-from rag.lexical import terms
 from rag.records import Evidence, Hit
+from rag.terms import terms
 from rag.verify import Passage, passages_of
 
 FEATURES = (

@@ -1,7 +1,7 @@
-"""BM25 over whole papers, title before abstract; the only importer of bm25s, whose tokens it takes.
+"""BM25 over whole papers, title before abstract.
 
-Lucene's BM25 with k1 1.5 and b 0.75, English stop words left out, Snowball stems: the settings whose figures on
-SciFact and Cranfield are published, so that they can be checked. What is kept is how often each term is in each paper;
+Lucene's BM25 with k1 1.5 and b 0.75, over ``rag.terms``: the settings whose figures on SciFact and Cranfield are
+published, so that they can be checked. What is kept is how often each term is in each paper;
 scores are made of that when they are asked for, so that a changed paper changes its own postings and no others.
 """
 
@@ -15,31 +15,17 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import bm25s
 import numpy as np
-import Stemmer
 from numpy.typing import NDArray
 
 from rag.errors import IndexStateError
 from rag.records import Paper
+from rag.terms import numbered_terms
 
 VERSION = "3"
 """Changes whenever the terms of some text, or the files of an index, would."""
 
 _K1, _B = 1.5, 0.75
-_stemmer = Stemmer.Stemmer("english")
-
-
-def terms(text: str) -> list[str]:
-    """The stems ``text`` is indexed under, in order, stop words left out."""
-    tokens = bm25s.tokenize([text], stopwords="en", stemmer=_stemmer, return_ids=False, show_progress=False)
-    return [t for t in tokens[0] if t]
-
-
-def stems(words: Sequence[str]) -> list[str]:
-    """The stem of each of ``words``, stop words too, so that places are kept."""
-    found: list[str] = _stemmer.stemWords([word.lower() for word in words])
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +59,7 @@ class LexicalIndex:
         for paper in papers:
             paper_ids.append(paper.paper_id)
             texts.append(f"{paper.title} {paper.title} {paper.abstract}" if paper.title else paper.abstract)
-        tokens = bm25s.tokenize(texts, stopwords="en", stemmer=_stemmer, show_progress=False) if texts else None
-        lists = [] if tokens is None else tokens.ids
-        vocabulary: dict[str, int] = {} if tokens is None else dict(tokens.vocab)
+        lists, vocabulary = numbered_terms(texts)
         ids = np.fromiter(itertools.chain.from_iterable(lists), np.int64)
         rows = np.repeat(np.arange(len(lists), dtype=np.int64), [len(row) for row in lists])
         if (nothing := vocabulary.get("")) is not None:  # stands for a text without a term

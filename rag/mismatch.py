@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from rag.figures import FIELD_NAMES, bare, names, numbers, spelt_numbers
 from rag.fold import plain
-from rag.lexical import terms
 from rag.sentences import sentence_spans
+from rag.terms import terms
 
 _NEGATION = re.compile(
     r"\b(?:not|no|never|without|cannot|neither|nor|none|lack\w*|fail\w* to|unable to|avoid\w*|eliminat\w+|free of|"

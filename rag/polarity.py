@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rag.fold import plain
-from rag.lexical import stems
+from rag.terms import stems
 
 _WORD = re.compile(r"[A-Za-z]+(?:n't)?|\d[\d.,]*|[,;:.()]")
 _UP = frozenset(

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 
 from rag.figures import FIELD_NAMES, names
 from rag.fold import plain
-from rag.lexical import terms
 from rag.mismatch import denied_terms
+from rag.terms import terms
 from rag.verify import Passage
 
 _ASKS = re.compile(

@@ -11,9 +11,9 @@ from llama_index.core.llms.llm import LLM
 
 from rag.figures import names
 from rag.language import language_of
-from rag.lexical import terms
 from rag.prompt import standalone_prompt, to_english_prompt
 from rag.records import Turn
+from rag.terms import terms
 
 _POINTS_BACK = re.compile(
     r"\b(it|its|they|them|their|theirs|this|that|these|those|he|she|one|ones|former|latter|both|other|others|same|"

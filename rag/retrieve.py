@@ -21,9 +21,9 @@ from rag.figures import FIELD_NAMES
 from rag.filters import EVERYTHING, Filter
 from rag.fold import plain
 from rag.late import even_weights, telling_weights
-from rag.lexical import terms
 from rag.library import Library, Snapshot
 from rag.records import Hit, Paper
+from rag.terms import terms
 from rag.within import Within
 
 MAX_QUESTION = 4000

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from rag.embed import Embedder
 from rag.fitted import fitted
-from rag.lexical import terms
 from rag.mismatch import mismatches
 from rag.polarity import polarity
+from rag.terms import terms
 from rag.verify import FILLER, Passage
 
 GROUPS = {

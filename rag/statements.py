@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rag.lexical import terms
+from rag.terms import terms
 
 _DATA = r"(?:datasets?|data sets?|benchmarks?|corpus|corpora|test ?suites?|suites?|(?-i:Challenge)|test ?beds?|collections?)"
 _CODE = r"(?:code|source code|implementations?|software|toolkits?|models?|weights|checkpoints?|demos?)"

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 
 from rag.figures import names
-from rag.lexical import terms
 from rag.statements import STATED, Statement, statements_of
+from rag.terms import terms
 
 _MANY = r"(?:papers|abstracts|works|articles|publications|entries|studies|records)"
 _ONE = r"(?:papers?|abstracts?|work|works|articles?|publications?|entries|stud(?:y|ies)|research)"

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from rag.fitted import fitted
 from rag.fold import plain
 from rag.late import even_weights
-from rag.lexical import terms
 from rag.records import Paper
+from rag.terms import terms
 from rag.verify import Passage
 
 if TYPE_CHECKING:

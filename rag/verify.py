@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from rag.embed import Embedder
 from rag.figures import names, numbers
 from rag.fitted import fitted
-from rag.lexical import terms
 from rag.mismatch import Mismatch, mismatches
 from rag.records import Paper, Verdict
 from rag.sentences import sentence_spans
+from rag.terms import terms
 
 FEATURES = ("cosine", "coverage", "names", "numbers", "mismatches", "polarity", "reach")
 

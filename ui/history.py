@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 
 from rag.errors import HistoryError
 from rag.filters import EVERYTHING
+from rag.sqlite import transaction
 from ui.conversation import Conversation, Exchange
 
 FILE = "conversations.sqlite"
@@ -61,7 +62,7 @@ class History:
             self._db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=30, isolation_level=None)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA foreign_keys=ON")
-            with self._written():
+            with self._lock, transaction(self._db):
                 version = self._db.execute("PRAGMA user_version").fetchone()[0]
                 if version == 0:
                     for statement in _SCHEMA.split(";"):
@@ -80,7 +81,7 @@ class History:
         Only its last exchange is written where the rest is what was kept. A conversation that went on elsewhere in the
         meantime, or was deleted, is kept a second time, so that nobody's words are lost.
         """
-        with self._said("could not be written"), self._written():
+        with self._said("could not be written"), self._lock, transaction(self._db):
             row = self._db.execute(
                 "SELECT version FROM talks WHERE key = ? AND owner = ?", (talk.key, owner)
             ).fetchone()
@@ -110,7 +111,7 @@ class History:
     def amend(self, owner: str, talk: Conversation, turn: int) -> None:
         """Writes what the reader has added to the exchange numbered ``turn`` of a kept conversation."""
         body = _form().dump_json(talk.exchanges[turn]).decode()
-        with self._said("could not be written"), self._written():
+        with self._said("could not be written"), self._lock, transaction(self._db):
             self._db.execute(
                 "UPDATE exchanges SET body = ? WHERE key = ? AND turn = ? AND EXISTS"
                 " (SELECT 1 FROM talks WHERE key = exchanges.key AND owner = ? AND version = ?)",
@@ -151,25 +152,14 @@ class History:
         """Gives a conversation another title and returns it, trimmed; an empty one changes nothing."""
         title = title_of(title)
         if title:
-            with self._said("could not be written"), self._written():
+            with self._said("could not be written"), self._lock, transaction(self._db):
                 self._db.execute("UPDATE talks SET title = ? WHERE key = ? AND owner = ?", (title, key, owner))
         return title
 
     def delete(self, owner: str, key: str) -> None:
         """Removes a conversation for good; one that is not there is no fault."""
-        with self._said("could not be written"), self._written():
+        with self._said("could not be written"), self._lock, transaction(self._db):
             self._db.execute("DELETE FROM talks WHERE key = ? AND owner = ?", (key, owner))
-
-    @contextmanager
-    def _written(self) -> Iterator[None]:
-        with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
 
     @contextmanager
     def _said(self, what: str) -> Iterator[None]:

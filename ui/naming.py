@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag.fold import plain
-from rag.lexical import stems
 from rag.records import Paper
+from rag.terms import stems
 
 _PAIR = 4.0
 """What a pair of words is worth more than one as the name of a topic; by eye."""

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag.lexical import LexicalIndex, terms
+from rag.lexical import LexicalIndex
 from rag.library import Library
 from rag.records import Paper
+from rag.terms import terms
 
 SORTS = ("place", "label", "authors", "year", "relevance")
 _IN_NAME, _IN_REST = 1000.0, 500.0

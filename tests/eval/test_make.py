@@ -19,9 +19,9 @@ from rag.build import open_library
 from rag.cli import main
 from rag.config import Config
 from rag.errors import CitewellError, ModelError
-from rag.lexical import terms
 from rag.records import Paper
 from rag.retrieve import CitewellRetriever
+from rag.terms import terms
 
 QUESTIONS = {
     "41%": "What share of the leaves does LeafCut remove on the Covertype data set?",

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.errors import IndexStateError
-from rag.lexical import LexicalIndex, terms
+from rag.lexical import LexicalIndex
 from rag.records import Paper
+from rag.terms import terms
 
 PAPERS = [
     Paper("a", "A", "Pruning graphs quickly."),

@@ -11,7 +11,6 @@ from llama_index.core.schema import MetadataMode, QueryBundle
 
 from rag.errors import QuestionError
 from rag.late import telling_weights
-from rag.lexical import terms
 from rag.library import Library
 from rag.records import Hit
 from rag.retrieve import (
@@ -24,6 +23,7 @@ from rag.retrieve import (
     node_of,
 )
 from rag.sync import sync
+from rag.terms import terms
 
 QUESTIONS = [
     "How can a retriever build its graph without spending language-model tokens?",
