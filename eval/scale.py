@@ -154,7 +154,7 @@ def _index(config: Config, source: Path, queries: int) -> Json:
 
     first, spent = run()
     embedding = timed.spent.copy()
-    disk = {part: _bytes(folder.glob(part)) for part in ("catalogue.*", "vectors", "words-*", "tokens-*")}
+    disk = {part: _bytes(folder.glob(part)) for part in ("catalogue.*", "vectors", "words-*", "embeddings-*")}
     records = [r for r in readers.read_file(source, source.name) if isinstance(r, SourceRecord)]
     middle = len(records) // 2
     records[middle] = replace(records[middle], abstract=f"{records[middle].abstract} {_MARK}")

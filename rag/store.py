@@ -50,6 +50,7 @@ class Guard:
     """
 
     def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._lock = FileLock(folder.with_name(f"{folder.name}.lock"))
         self._mark = folder.with_name(f"{folder.name}.writing")
 
@@ -61,7 +62,11 @@ class Guard:
             self._lock.acquire(timeout=_PATIENCE)
         except Timeout as error:
             raise IndexStateError(
-                f"the vectors in {self._mark.with_suffix('')} are being written by another process; try again when it has ended"
+                f"the vectors in {self._folder} are being written by another process; try again when it has ended"
+            ) from error
+        except OSError as error:
+            raise IndexStateError(
+                f"the vectors in {self._folder} cannot be locked ({error}); check that the folder can be written"
             ) from error
         try:
             yield not self._mark.exists()
