@@ -104,7 +104,7 @@ def fit_confidence(records: Sequence[Json], *, cost: float = 0.5) -> str:
     The label of an answer is whether it is right; an unanswerable question has no right answer. The threshold is the
     one at which right answers less ``cost`` times wrong ones is most, the highest of equals.
     """
-    asked = [r for r in records if r["signals"]]
+    asked = [r for r in records if abstain.FEATURES[0] in r["signals"]]
     features = np.array([[r["signals"][name] for name in abstain.FEATURES] for r in asked])
     labels = np.array([float(r["right"]) for r in asked])
     mean, scale = features.mean(axis=0), features.std(axis=0) + 1e-9

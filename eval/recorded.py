@@ -16,6 +16,7 @@ from llama_index.core.base.llms.types import (
     CompletionResponse,
     CompletionResponseGen,
     LLMMetadata,
+    LogProb,
     MessageRole,
 )
 from llama_index.core.bridge.pydantic import PrivateAttr
@@ -23,6 +24,9 @@ from llama_index.core.llms.custom import CustomLLM
 from llama_index.core.llms.llm import LLM
 
 from eval.results import write_json
+
+Odds = list[list[tuple[str, float]]]
+"""For each token of a reply what else could have stood there, with its log probability."""
 
 
 class RecordedLLM(CustomLLM):
@@ -63,10 +67,10 @@ class RecordedLLM(CustomLLM):
         return LLMMetadata(context_window=self.context_window, is_chat_model=True, model_name=self.name)
 
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
-        text = ""
+        last = _response("", "", None)
         for response in self.stream_chat(messages, **kwargs):
-            text = response.message.content or ""
-        return ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text))
+            last = response
+        return last
 
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
         path = self._path(messages, kwargs)
@@ -75,20 +79,24 @@ class RecordedLLM(CustomLLM):
             if (kept := self._kept(path)) is not None:
                 self.replayed += 1
                 self._count(kept.get("tokens"))
-                yield _response(kept["said"], kept["said"])
+                yield _response(kept["said"], kept["said"], kept.get("odds"))
                 return
             text = ""
             told: dict[str, Any] = {}
+            odds: Odds = []
             self.uncounted += 1  # until it is counted: whoever reads may stop in the middle
             for response in self.inner.stream_chat(messages, **kwargs):
                 text = response.message.content or text
                 told = response.additional_kwargs or told
-                yield _response(text, response.delta or "")
+                odds = [[(o.token, o.logprob) for o in token] for token in response.logprobs or ()] or odds
+                yield _response(text, response.delta or "", odds)
             counted = "prompt_tokens" in told and "completion_tokens" in told
             tokens = {"prompt": told["prompt_tokens"], "said": told["completion_tokens"]} if counted else None
             self.uncounted -= 1
             self._count(tokens)
-            write_json(path, {"said": text, **({"tokens": tokens} if tokens else {})})
+            write_json(
+                path, {"said": text, **({"tokens": tokens} if tokens else {}), **({"odds": odds} if odds else {})}
+            )
 
         return generate()
 
@@ -124,5 +132,10 @@ class RecordedLLM(CustomLLM):
         return self.folder / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
 
 
-def _response(text: str, delta: str) -> ChatResponse:
-    return ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text), delta=delta)
+def _response(text: str, delta: str, odds: Odds | None) -> ChatResponse:
+    return ChatResponse(
+        message=ChatMessage(role=MessageRole.ASSISTANT, content=text),
+        delta=delta,
+        logprobs=[[LogProb(token=token, logprob=logprob) for token, logprob in rivals] for rivals in odds or ()]
+        or None,
+    )

@@ -34,6 +34,9 @@ _GREETING = re.compile(
     re.IGNORECASE,
 )
 
+UNTOLD = 0.0
+"""How far the language model must lean to the evidence answering the question, in log odds, before it is asked to."""
+
 
 _VAGUE = frozenset(
     terms(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -25,11 +24,12 @@ from rag.evidence import EvidencePicker
 from rag.filters import Filter
 from rag.guarantee import NOT_CALIBRATED, Standing
 from rag.language import language_of
+from rag.leaning import leaning
 from rag.library import Snapshot
 from rag.line import Line, tokens_of, volume
 from rag.mismatch import mismatches
 from rag.premise import premise_of, speaking_of, wrong_premise
-from rag.prompt import answer_prompt, from_english_prompt, premise_prompt
+from rag.prompt import answer_prompt, from_english_prompt, premise_prompt, told_prompt
 from rag.records import Answer, Event, Evidence, Finished, Found, Hit, Resolved, Token, Turn
 from rag.resolve import Question, needs_model, resolve
 from rag.retrieve import CitewellRetriever, check_question, node_of
@@ -219,6 +219,11 @@ class _Run:
         evidence = self._picker.pick(question.resolved, hits, budget=self._engine._evidence_tokens)
         messages = answer_prompt(question.resolved, evidence, labels_of)
         yield from self._place.wait(volume(tokens_of(messages), _OUTPUT))
+        told = self._leaning(told_prompt(question.resolved, evidence, labels_of))
+        self._signals["told"] = round(told, 4)
+        if told < abstain.UNTOLD and self._threshold() > 0:
+            yield Finished(self._abstained(question, hits, 0.0, "not-in-library"))
+            return
         against = self._against_premise(question, hits, evidence)
         if against is not None:
             yield Finished(self._abstained(question, hits, 0.0, "premise", against=against))
@@ -236,7 +241,7 @@ class _Run:
         own, checked, failed = self._check(question, said, hits, evidence)
         row = abstain.features(question.resolved, hits, evidence, own, failed, self._snapshot, self._library.embedder)
         confidence = abstain.confidence(row)
-        self._signals = dict(zip(abstain.FEATURES, (round(float(x), 4) for x in row), strict=True))
+        self._signals |= zip(abstain.FEATURES, (round(float(x), 4) for x in row), strict=True)
         if not checked or confidence < self._threshold():
             yield Finished(self._abstained(question, hits, confidence, "not-in-library"))
             return
@@ -293,10 +298,8 @@ class _Run:
         paper, idf = hits[0].paper, self._snapshot.words.idf
         if not evidence:
             return wrong_premise(question.resolved, passages_of(paper), paper.label, idf)
-        with self._explained():
-            prompt = premise_prompt(said, evidence, {h.paper.paper_id: h.paper.label for h in hits})
-            reply = self._llm.chat(prompt, max_tokens=1).message.content or ""
-        return speaking_of(said, passages_of(paper), paper.label, idf) if re.match(r"\W*no\b", reply, re.I) else None
+        prompt = premise_prompt(said, evidence, {h.paper.paper_id: h.paper.label for h in hits})
+        return speaking_of(said, passages_of(paper), paper.label, idf) if self._leaning(prompt) < 0 else None
 
     def _check(
         self, question: Question, said: str, hits: Sequence[Hit], evidence: Sequence[Evidence]
@@ -325,6 +328,11 @@ class _Run:
             for claims in (kept, whole(kept, question.resolved))
         )
         return own, shown, len(failed)
+
+    def _leaning(self, messages: list[ChatMessage]) -> float:
+        """How far the language model leans to yes. Raises ModelError where it fails."""
+        with self._explained():
+            return leaning(self._llm, messages)
 
     def _deltas(self, messages: list[ChatMessage]) -> Generator[str, None, None]:
         """Pieces of the language model's text. Raises ModelError where it fails, whichever it is."""

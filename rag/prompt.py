@@ -45,9 +45,18 @@ def answer_prompt(question: str, evidence: Sequence[Evidence], labels: Mapping[s
     return _chat(*_ANSWER, f"{_listed(evidence, labels)}\n\nQuestion: {one_line(question)}")
 
 
+def told_prompt(question: str, evidence: Sequence[Evidence], labels: Mapping[str, str]) -> list[ChatMessage]:
+    """Whether the evidence answers the question. Begins as the ``answer_prompt`` of the same evidence, which is read once for
+    both."""
+    return _chat(
+        *_ANSWER,
+        f"{_listed(evidence, labels)}\n\nQuestion: Does the evidence answer the question "
+        f'"{one_line(question)}"? Answer Yes or No.',
+    )
+
+
 def premise_prompt(said: str, evidence: Sequence[Evidence], labels: Mapping[str, str]) -> list[ChatMessage]:
-    """Whether what a question takes for granted, ``said``, is so. Begins as the ``answer_prompt`` of the same evidence, which
-    is read once for both."""
+    """Whether what a question takes for granted, ``said``, is so. Begins as the two prompts before."""
     return _chat(
         *_ANSWER, f"{_listed(evidence, labels)}\n\nQuestion: Is it true that {one_line(said)}? Answer Yes or No."
     )

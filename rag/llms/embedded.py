@@ -10,6 +10,7 @@ import queue
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from llama_index.core.base.llms.types import (
     CompletionResponse,
     CompletionResponseGen,
     LLMMetadata,
+    LogProb,
     MessageRole,
 )
 from llama_index.core.bridge.pydantic import PrivateAttr
@@ -34,10 +36,24 @@ _CACHES = 2
 side even where one question is answered at a time."""
 _SIGN_OF_LIFE = 0.25
 """Seconds after which a stream that has nothing to say yields an empty piece."""
+_RIVALS = 20
+"""Tokens that are told with their log probabilities where a reply of one token is asked for."""
+
+
+@dataclass
+class _Told:
+    """What the engine tells of a reply beside its text."""
+
+    usage: dict[str, int] = field(default_factory=dict)
+    odds: list[list[LogProb]] = field(default_factory=list)
+    """For each token what else could have stood there, the likeliest first."""
 
 
 class EmbeddedLLM(CustomLLM):
-    """A language model in this process. Greedy by default, so that equal prompts get equal answers."""
+    """A language model in this process. Greedy by default, so that equal prompts get equal answers.
+
+    A reply of one token (``max_tokens=1``) comes with ``logprobs``: the log probabilities of the likeliest tokens.
+    """
 
     path: str
     context: int
@@ -104,20 +120,24 @@ class EmbeddedLLM(CustomLLM):
 
     @llm_chat_callback()
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
-        text = "".join(self._deltas(messages, kwargs))
-        return ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text))
+        told = _Told()
+        text = "".join(self._deltas(messages, kwargs, told))
+        return ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text), logprobs=told.odds or None)
 
     @llm_chat_callback()
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
         def generate() -> ChatResponseGen:
             text = ""
-            usage: dict[str, int] = {}
-            for delta in self._deltas(messages, kwargs, usage):
+            told = _Told()
+            for delta in self._deltas(messages, kwargs, told):
                 text += delta
                 yield ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text), delta=delta)
-            # a last piece that says nothing but how many tokens it took, under the names LlamaIndex's OpenAI class uses
+            # a last piece that says nothing but what was told of it, under the names LlamaIndex's OpenAI class uses
             yield ChatResponse(
-                message=ChatMessage(role=MessageRole.ASSISTANT, content=text), delta="", additional_kwargs=usage
+                message=ChatMessage(role=MessageRole.ASSISTANT, content=text),
+                delta="",
+                additional_kwargs=told.usage,
+                logprobs=told.odds or None,
             )
 
         return generate()
@@ -134,10 +154,8 @@ class EmbeddedLLM(CustomLLM):
 
         return generate()
 
-    def _deltas(
-        self, messages: Sequence[ChatMessage], options: dict[str, Any], usage: dict[str, int] | None = None
-    ) -> Iterator[str]:
-        """Pieces of the answer as the engine makes them, then its count of tokens in ``usage``.
+    def _deltas(self, messages: Sequence[ChatMessage], options: dict[str, Any], told: _Told) -> Iterator[str]:
+        """Pieces of the answer as the engine makes them, and in ``told`` what it tells of them.
 
         Raises ModelError where it refuses the prompt.
         """
@@ -148,6 +166,7 @@ class EmbeddedLLM(CustomLLM):
             "cache_prompt": True,
             "temperature": 0.0,
             "max_tokens": self.max_tokens,
+            **({"logprobs": True, "top_logprobs": _RIVALS} if options.get("max_tokens") == 1 else {}),
             **options,
         }
         pieces: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
@@ -179,9 +198,12 @@ class EmbeddedLLM(CustomLLM):
                     return
                 if "error" in piece:
                     raise ModelError(f"the language model {Path(self.path).name} refused: {piece['error']['message']}")
-                if usage is not None and (told := piece.get("usage")):
-                    usage.update({name: int(told[name]) for name in ("prompt_tokens", "completion_tokens")})
+                if used := piece.get("usage"):
+                    told.usage.update({name: int(used[name]) for name in ("prompt_tokens", "completion_tokens")})
                 choices = piece.get("choices") or [{}]
+                for token in (choices[0].get("logprobs") or {}).get("content") or ():
+                    rivals = token.get("top_logprobs") or ()
+                    told.odds.append([LogProb(token=r["token"], logprob=r["logprob"]) for r in rivals])
                 if delta := choices[0].get("delta", {}).get("content"):
                     yield delta
         finally:

@@ -41,7 +41,7 @@ def test_each_size_is_measured_and_a_change_embeds_one_paper(papers: Path, in_pr
     for row in found["sizes"]:
         assert (row["passages"], row["one_change_embedded"]) == (row["papers"], 1)
         assert (row["ann_recall_at_10"], row["memory"][-1]["queries"]) == (1.0, 15)
-        assert set(row["disk_bytes"]) == {"catalogue.*", "vectors", "words-*", "tokens-*"}
+        assert set(row["disk_bytes"]) == {"catalogue.*", "vectors", "words-*", "embeddings-*"}
         assert all(size > 0 for size in row["disk_bytes"].values())
         assert 0 < row["search_ms"]["p50"] <= row["search_ms"]["p95"]
         assert row["one_change_cpu_s"] > 0

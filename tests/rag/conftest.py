@@ -130,7 +130,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass
 class Call:
-    """What the scripted model was asked for (answer, premise, standalone, to-english, from-english), and how far it got."""
+    """What the scripted model was asked for (told, premise, answer, standalone, to-english, from-english), and how far it got."""
 
     task: str
     messages: list[ChatMessage]
@@ -178,8 +178,9 @@ class ScriptedLLM(CustomLLM):
 
     def _begin(self, messages: Sequence[ChatMessage], options: dict[str, Any]) -> tuple[Call, str]:
         task = _FIXED.get(messages[0].content, "from-english")
-        if task == "answer" and (messages[-1].content or "").endswith("Answer Yes or No."):
-            task = "premise"
+        asked = (messages[-1].content or "").rpartition("\n\nQuestion: ")[2]
+        if task == "answer" and asked.endswith("Answer Yes or No."):
+            task = "told" if asked.startswith("Does the evidence answer the question") else "premise"
         call = Call(task, list(messages), options)
         self._calls.append(call)
         reply: Reply = self.script.get(call.task, "")
