@@ -1,7 +1,7 @@
 """Whether to answer: a confidence from retrieval, evidence and verdicts, and the threshold it must reach.
 
-Neither is the language model's to decide: it was seen to flip on equal prompts. The confidence is a logistic model
-(``abstain.json``, fitted by ``citewell eval fit`` on tuning questions, answerable and not).
+The confidence is a logistic model (``abstain.json``, fitted by ``citewell eval fit`` on tuning questions, answerable and
+not). How far the language model leans to the evidence answering the question is one of its features, not the verdict.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rag.terms import terms
 
 FEATURES = (
     "dense", "lexical", "evidence", "known", "best_sentence", "verified", "kept", "answered_terms", "words",
-    "figure_missing", "names_missing", "on_topic", "quotes", "untold",
+    "figure_missing", "names_missing", "on_topic", "quotes", "untold", "told",
 )  # fmt: skip
 
 _GREETING = re.compile(
@@ -34,8 +34,10 @@ _GREETING = re.compile(
     re.IGNORECASE,
 )
 
-UNTOLD = 0.0
+UNTOLD = -0.5
 """How far the language model must lean to the evidence answering the question, in log odds, before it is asked to."""
+_LEANS = 3.0
+"""Farther than that it does not matter."""
 
 
 _VAGUE = frozenset(
@@ -78,10 +80,12 @@ def features(
     evidence: Sequence[Evidence],
     checked: Sequence[Checked],
     failed: int,
+    told: float,
     snapshot: Snapshot,
     embedder: Embedder,
 ) -> NDArray[np.float64]:
-    """One row in the order of FEATURES: (14,) float64. ``failed`` counts the claims that did not hold."""
+    """One row in the order of FEATURES: (15,) float64. ``failed`` counts the claims that did not hold, ``told`` is how far
+    the language model leans to the evidence answering the question (``rag.leaning``)."""
     wanted = {t: snapshot.words.idf(t) for t in set(terms(question))}
     total = sum(wanted.values()) or 1.0
     own = [c for c in checked if not c.quoted]
@@ -108,6 +112,7 @@ def features(
             float((vectors[1:] @ vectors[0]).max()) if checked else 0.0,
             float(not own),
             float(any(set(terms(detail)) - held for detail in _SET_UP.findall(question))),
+            max(-_LEANS, min(_LEANS, told)),
         ]
     )
 

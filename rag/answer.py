@@ -239,7 +239,9 @@ class _Run:
                     self._mark("first_token")
                 yield Token(delta)
         own, checked, failed = self._check(question, said, hits, evidence)
-        row = abstain.features(question.resolved, hits, evidence, own, failed, self._snapshot, self._library.embedder)
+        row = abstain.features(
+            question.resolved, hits, evidence, own, failed, told, self._snapshot, self._library.embedder
+        )
         confidence = abstain.confidence(row)
         self._signals |= zip(abstain.FEATURES, (round(float(x), 4) for x in row), strict=True)
         if not checked or confidence < self._threshold():

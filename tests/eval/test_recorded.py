@@ -10,6 +10,7 @@ from llama_index.core.base.llms.types import (
     CompletionResponse,
     CompletionResponseGen,
     LLMMetadata,
+    LogProb,
 )
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.llms.custom import CustomLLM
@@ -116,3 +117,22 @@ def test_fresh_asks_and_records_anew(tmp_path: Path) -> None:
     after = recorded(Counting(), tmp_path)
     after.complete("hello")
     assert after.tokens == {"prompt": 7, "said": 2}
+
+
+class Leaning(Counting):
+    def stream_chat(self, messages: Any, **kwargs: Any) -> ChatResponseGen:
+        self._asked.append(messages[-1].content)
+        message = ChatMessage(role="assistant", content="Yes")
+        yield ChatResponse(message=message, delta="Yes")
+        odds = [LogProb(token="Yes", logprob=-0.25), LogProb(token="No", logprob=-1.5)]
+        yield ChatResponse(message=message, delta="", logprobs=[odds])
+
+
+def test_the_odds_of_a_reply_are_kept_with_it(tmp_path: Path) -> None:
+    inner = Leaning()
+    first, second = (recorded(inner, tmp_path).chat([ChatMessage(content="Is it so?")], max_tokens=1) for _ in range(2))
+    assert inner._asked == ["Is it so?"]
+    for response in (first, second):
+        assert response.message.content == "Yes"
+        assert response.logprobs
+        assert [(o.token, o.logprob) for o in response.logprobs[0]] == [("Yes", -0.25), ("No", -1.5)]

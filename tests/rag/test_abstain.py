@@ -41,26 +41,27 @@ def test_the_features_say_how_well_question_papers_and_sentences_fit(seeds_libra
     quoted = Checked(passage.text, Judgement("supported", 1.0, (passage,)), quoted=True)
     evidence = [Evidence(1, "p1", 0, 23, PAPER.abstract, 0.4), Evidence(2, "p2", 0, 7, "Speech.", 0.1)]
 
-    def row(question: str, checked: list[Checked], failed: int) -> dict[str, float]:
+    def row(question: str, checked: list[Checked], failed: int, told: float) -> dict[str, float]:
         snapshot = seeds_library.snapshot()
-        values = abstain.features(question, hits, evidence, checked, failed, snapshot, seeds_library.embedder)
+        values = abstain.features(question, hits, evidence, checked, failed, told, snapshot, seeds_library.embedder)
         assert values.shape == (len(abstain.FEATURES),)
         assert np.isfinite(values).all()
         return dict(zip(abstain.FEATURES, values.tolist(), strict=True))
 
-    one = row("Which models does ORCA calibrate?", [own, quoted], 1)
+    one = row("Which models does ORCA calibrate?", [own, quoted], 1, -0.75)
     assert (one["dense"], one["lexical"], one["evidence"]) == (0.5, 0.75, 0.4)
     assert (one["best_sentence"], one["verified"], one["kept"], one["quotes"]) == (0.8, 0.8, 0.5, 0.0)
     assert (one["figure_missing"], one["names_missing"]) == (0.0, 0.0)
-    other = row("How many models does KITE calibrate with FID?", [quoted], 0)
+    other = row("How many models does KITE calibrate with FID?", [quoted], 0, 12.0)
     assert (other["best_sentence"], other["verified"], other["kept"], other["quotes"]) == (0.0, 0.0, 0.0, 1.0)
     assert (other["figure_missing"], other["names_missing"]) == (1.0, 1.0)
+    assert (one["told"], other["told"]) == (-0.75, 3.0)
     assert other["known"] < one["known"]
     assert other["on_topic"] < one["on_topic"]
 
 
 def test_nothing_found_and_nothing_said_gives_a_low_confidence(seeds_library: Library) -> None:
-    row = abstain.features("Why?", [], [], [], 0, seeds_library.snapshot(), seeds_library.embedder)
+    row = abstain.features("Why?", [], [], [], 0, 0.0, seeds_library.snapshot(), seeds_library.embedder)
     assert row.shape == (len(abstain.FEATURES),)
     assert np.isfinite(row).all()
     assert 0 < abstain.confidence(row) < abstain.threshold() < 1

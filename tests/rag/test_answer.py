@@ -82,7 +82,7 @@ def test_a_sentence_is_shown_with_the_exact_words_that_bear_it_out(ask: Ask, see
     assert answer.nearest[0].paper == source
     assert list(answer.timings_ms) == ["retrieve", "first_token", "total"]
     assert sorted(answer.timings_ms.values()) == list(answer.timings_ms.values())
-    assert llm.tasks == ["answer"]
+    assert llm.tasks == ["told", "answer"]
 
 
 @pytest.mark.parametrize("marker", ["[1]", "[2]", "[9]", "[0]", "[1][2][3]", "[77, 3]", "【4】", ""])
@@ -159,7 +159,7 @@ def evidence_lines(asked: str) -> list[str]:
 
 def test_the_evidence_shown_to_the_model_is_numbered_and_under_the_labels(ask: Ask) -> None:
     _, llm = ask(QUESTION, answer=TRUE)
-    (call,) = llm.calls
+    call = llm.calls[-1]
     assert any("0.7-1.1" in line for line in evidence_lines(call.asked))
     assert "\nGeoSPRINT:\n[" in call.asked
     assert call.asked.endswith(f"\nQuestion: {QUESTION}")
@@ -217,11 +217,11 @@ def test_a_premise_that_no_word_of_the_paper_denies_is_put_to_the_model_which_is
     ask: Ask, reply: str
 ) -> None:
     answer, llm = ask("Why does GeoSPRINT allocate its steps evenly?", premise=reply)
-    assert llm.tasks == ["premise"]
-    assert llm.calls[0].asked.endswith(
+    assert llm.tasks == ["told", "premise"]
+    assert llm.calls[1].asked.endswith(
         "Question: Is it true that GeoSPRINT allocate its steps evenly? Answer Yes or No."
     )
-    assert llm.calls[0].options == {"max_tokens": 1}
+    assert llm.calls[1].options == {"max_tokens": 1}
     assert (answer.status, answer.reason, answer.nearest[0].paper.label) == ("abstained", "premise", "GeoSPRINT")
     said = re.fullmatch(r"The question takes for granted what the paper does not say\. It says: “(.+)”", answer.text)
     assert said
@@ -232,11 +232,28 @@ def test_a_premise_that_no_word_of_the_paper_denies_is_put_to_the_model_which_is
 @pytest.mark.parametrize("reply", ["Yes", "Not stated", "", "Nobody knows"])
 def test_a_premise_that_the_model_does_not_deny_leads_to_an_answer(ask: Ask, reply: str) -> None:
     _, llm = ask("How does GeoSPRINT allocate its steps?", premise=reply)
-    assert llm.tasks == ["premise", "answer"]
+    assert llm.tasks == ["told", "premise", "answer"]
 
 
-def test_a_question_that_takes_nothing_for_granted_costs_no_second_prompt(ask: Ask) -> None:
-    assert ask(QUESTION, answer=f"{TRUE} [1].")[1].tasks == ["answer"]
+@pytest.mark.parametrize("reply", ["No", "no.", " **No"])
+def test_a_question_that_the_evidence_does_not_answer_as_the_model_finds_is_not_answered(ask: Ask, reply: str) -> None:
+    answer, llm = ask(QUESTION, told=reply, answer=f"{TRUE} [1].")
+    assert llm.tasks == ["told"]
+    (call,) = llm.calls
+    assert call.asked.endswith(f'Question: Does the evidence answer the question "{QUESTION}"? Answer Yes or No.')
+    assert call.options == {"max_tokens": 1}
+    assert (answer.status, answer.reason, answer.confidence, answer.signals) == (
+        "abstained", "not-in-library", 0.0, {"told": -1.0},
+    )  # fmt: skip
+    assert answer.nearest[0].paper.label == "GeoSPRINT"
+
+
+def test_who_wants_every_answer_gets_it_whatever_the_model_thinks_of_the_evidence(
+    retriever: CitewellRetriever, scripted: Callable[..., Any]
+) -> None:
+    llm = scripted(told="No", answer=f"{TRUE} [1].")
+    answer = CitewellQueryEngine(retriever, llm, threshold=0.0).ask(QUESTION)
+    assert (answer.status, answer.signals["told"]) == ("answered", -1.0)
 
 
 def test_events_come_in_order_and_the_papers_before_the_first_word(
@@ -265,7 +282,7 @@ def test_closing_the_stream_stops_the_model(retriever: CitewellRetriever, script
         if isinstance(event, Token):
             break
     stream.close()  # type: ignore[attr-defined]
-    (call,) = llm.calls
+    call = llm.calls[-1]
     assert (call.ended, len(call.said)) == ("closed", 1)
 
 
@@ -350,7 +367,7 @@ def test_a_follow_up_is_looked_up_with_what_it_refers_to(ask: Ask, seeds_library
     assert answer.sentences[0].quoted
     assert "compatibility with quantization" in answer.sentences[0].text
     assert answer.citations[0].paper_id == fiedler.paper_id
-    assert llm.tasks == ["standalone", "answer"]
+    assert llm.tasks == ["standalone", "told", "answer"]
     assert "About: FiedlerPrune\n" in llm.calls[0].asked
 
 
@@ -388,8 +405,8 @@ def test_a_chinese_question_is_looked_up_in_english_and_answered_in_chinese(ask:
     assert (answer.sentences[0].text, answer.sentences[0].original) == (f"{TRANSLATED}。", f"{TRUE}.")
     assert answer.text.startswith(f"{TRANSLATED} [1]。")
     assert answer.citations[0].quote == SOURCE
-    assert llm.tasks[:3] == ["to-english", "answer", "from-english"]
-    assert f"Question: {QUESTION}" in llm.calls[1].asked
+    assert llm.tasks[:4] == ["to-english", "told", "answer", "from-english"]
+    assert f"Question: {QUESTION}" in llm.calls[2].asked
 
 
 @pytest.mark.parametrize(
@@ -466,7 +483,7 @@ def test_an_abstract_that_gives_orders_is_quoted_never_obeyed(
     keeps_the_contract(answer, hostile)
     assert all(s.quoted for s in answer.sentences)
     assert "hunter2" not in answer.text
-    (call,) = llm.calls
+    call = llm.calls[-1]
     lines = evidence_lines(call.asked)
     assert call.asked.endswith("\nQuestion: How fast does the depth of BarTree grow?")
     assert call.asked.count("\nQuestion: ") == 1

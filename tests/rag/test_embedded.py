@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
 import urllib.request
@@ -83,6 +84,21 @@ def test_what_was_said_before_counts(smol: EmbeddedLLM) -> None:
 def test_no_more_tokens_come_than_asked_for(smol: EmbeddedLLM) -> None:
     parts = [p for p in smol.stream_chat(user("Write a long story about the sea."), max_tokens=5) if p.delta]
     assert 1 <= len(parts) <= 5
+
+
+def test_a_reply_of_one_token_comes_with_the_odds_of_what_else_could_have_stood_there(smol: EmbeddedLLM) -> None:
+    asked = user("Is the sky blue? Answer Yes or No.")
+    said = smol.chat(asked, max_tokens=1)
+    assert said.logprobs
+    (rivals,) = said.logprobs
+    odds = [r.logprob for r in rivals]
+    assert rivals[0].token == said.message.content
+    assert odds == sorted(odds, reverse=True)
+    assert len(rivals) > 5
+    assert 0.5 < sum(math.exp(p) for p in odds) <= 1.0 + 1e-4
+    *_, last = smol.stream_chat(asked, max_tokens=1)
+    assert last.logprobs == said.logprobs
+    assert smol.chat(asked, max_tokens=2).logprobs is None
 
 
 @pytest.mark.parametrize("words", [1100, 2000, 4000])
