@@ -17,6 +17,7 @@ from rag.sync import Progress, Report
 from ui import papers
 from ui.conversation import Conversation
 from ui.job import Job
+from ui.pace import Pace
 from ui.render import escape
 from ui.shelf import SORTS, Look, Shelves, similar
 from ui.wiring import PLAIN, QUIET, functions, wanted, way
@@ -110,9 +111,11 @@ def library_view(keeper_of: Callable[[str], Keeper], conversation: gr.State) -> 
             return ""
 
     async def shown(change: Job[Report]) -> AsyncIterator[str]:
+        pace = Pace()
         while change.running:
             words = _STAGES.get(change.stage, "Looking at the files")
-            yield papers.progress_html(words, change.done, change.total)
+            left = pace.left(change.stage, change.done, change.total)
+            yield papers.progress_html(words, change.done, change.total, left)
             await asyncio.sleep(_PAUSE)
         if change.result is None:
             yield papers.failed_html(change.fault, next(counter))

@@ -181,10 +181,10 @@ def _source(path: str, name: str, words: str) -> str:
     )
 
 
-def progress_html(words: str, done: int, total: int) -> str:
-    """A change on its way."""
+def progress_html(words: str, done: int, total: int, left: str = "") -> str:
+    """A change on its way; ``left`` says how long it still takes."""
     bar = f'<progress max="{total}" value="{done}" aria-label="{attribute(words)}"></progress>' if total else ""
-    count = f": {done:,} of {total:,}" if total else ""
+    count = f": {done:,} of {total:,}{f', {left}' if left else ''}" if total else ""
     return (
         f'<div class="cw-report" aria-busy="true"><p class="cw-status" role="status">'
         f'<span class="cw-dot" aria-hidden="true"></span>{escape(words)}{count}</p>{bar}</div>'

@@ -74,6 +74,11 @@ def working_html(words: str) -> str:
     return _live(words)
 
 
+def preparing_html(words: str) -> str:
+    """What the question waits for; ``words`` say it in a line."""
+    return _live(f"{words}. Your question is answered after that.")
+
+
 def draft_html(raw: str) -> str:
     """Raw text while it is written: not checked, so without markers and visibly provisional."""
     body = "<br>".join(render_text(line) for line in draft_text(raw).split("\n"))
