@@ -88,13 +88,15 @@ def test_conversations_are_listed_newest_first_and_found_by_words_of_answers_que
     assert [e.key for e in history.entries("")] == [first.key, second.key]
     assert history.rename("", second.key, "  My\n Talk ") == "My Talk"
     assert history.rename("", second.key, "  ") == ""
-    found = {s: [e.title for e in history.entries("", s)] for s in ("LITTLE cost", "哪种", "100%", "1_0", "my", "zzz")}
+    assert history.rename("", first.key, "Über ÅNGSTRÖM") == "Über ÅNGSTRÖM"
+    found = {s: [e.title for e in history.entries("", s)] for s in ("LITTLE cost", "哪种", "100%", "1_0", "my", "über", "zzz")}
     assert found == {
-        "LITTLE cost": ["What does *it* cost?"],
+        "LITTLE cost": ["Über ÅNGSTRÖM"],
         "哪种": ["My Talk"],
         "100%": ["My Talk"],
         "1_0": [],
         "my": ["My Talk"],
+        "über": ["Über ÅNGSTRÖM"],
         "zzz": [],
     }
 
