@@ -61,7 +61,9 @@ class History:
             self._db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=30, isolation_level=None)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA foreign_keys=ON")
-            self._db.create_function("folded", 1, str.casefold, deterministic=True)  # SQLite's lower() knows ASCII alone
+            self._db.create_function(
+                "folded", 1, str.casefold, deterministic=True
+            )  # SQLite's lower() knows ASCII alone
             with self._written():
                 version = self._db.execute("PRAGMA user_version").fetchone()[0]
                 if version == 0:

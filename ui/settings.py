@@ -35,10 +35,8 @@ def filters_of(values: dict[str, str]) -> Filter:
 
 def fields_of(where: Filter) -> dict[str, str]:
     """What to write into the fields for a filter: the reverse of ``filters_of``."""
-    ends = ["" if year is None else str(year) for year in (where.first, where.last)]
-    year = ends[0] if ends[0] == ends[1] else "..".join(ends)
     lists = {"venue": where.venues, "author": where.authors, "keyword": where.keywords, "file": where.files}
-    return {"year": year, **{name: ", ".join(values) for name, values in lists.items()}}
+    return {"year": where.year, **{name: ", ".join(values) for name, values in lists.items()}}
 
 
 def settings_html(config: Config, *, outside: frozenset[str], shared: bool) -> str:
