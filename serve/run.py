@@ -28,7 +28,9 @@ _SIGN_OF_LIFE = 2.0
 class Engine(Protocol):
     """What the page needs of ``rag.answer.CitewellQueryEngine``."""
 
-    library: Library
+    @property
+    def library(self) -> Library:
+        """What it answers from."""
 
     def stream(
         self,
