@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rag.store import Collection, VectorStore
 
 Progress = Callable[[str, int, int], None]
-"""Told the stage ("read", "embed"), how much of it is done and how much there is."""
+"""Told the stage ("read", "compare", "embed"), how much of it is done and how much there is."""
 
 CATALOGUE = "catalogue.sqlite"
 VECTORS = "vectors"
@@ -254,6 +254,7 @@ class _Sync:
                 f"no paper in {', '.join(read.roots) or 'the sources'} ({reasons}); "
                 "name a file or folder that holds abstracts"
             )
+        self._on_progress("compare", 0, 0)
         with _uncollected():
             found = changes(self._catalogue, records, splits, rebuild=rebuild)
         unchanged = found.count - found.added - found.changed
@@ -335,6 +336,8 @@ class _Sync:
         ids = [c.chunk_id for c in chunks]
         held = collection.held(ids) & tokens.held(ids)
         todo = [c for c in chunks if c.chunk_id not in held]
+        if todo:
+            self._on_progress("embed", 0, len(todo))
         for at in range(0, len(todo), _EMBED_BATCH):
             part = todo[at : at + _EMBED_BATCH]
             done = at

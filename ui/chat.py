@@ -41,7 +41,7 @@ from ui.app import build_page, serve
 from ui.early import Early
 from ui.examples import examples_of
 from ui.history import FILE, History
-from ui.library_view import EMPTY, NOT_OPEN
+from ui.library_view import EMPTY, NOT_OPEN, STAGES
 from ui.pace import Pace
 from ui.papers import counted
 from ui.quality_view import Measured
@@ -277,9 +277,9 @@ class Preparation:
         self._words = f"Fetching {name}: {done / 1e6:,.0f}{share} ({left})"
 
     def _indexing(self, stage: str, done: int, total: int) -> None:
-        verb = {"read": "Reading files", "embed": "Embedding passages"}.get(stage, stage)
         left = self._pace.left(stage, done, total)
-        self._words = f"{verb}: {done:,} of {total:,}{f' ({left})' if left else ''}"
+        count = f": {done:,} of {total:,}{f' ({left})' if left else ''}" if total else ""
+        self._words = f"{STAGES.get(stage, stage)}{count}"
 
 
 def _in_order(library: Library, snapshot: Snapshot) -> Iterator[Paper]:
