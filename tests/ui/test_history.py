@@ -19,7 +19,8 @@ from rag.filters import EVERYTHING, Filter
 from rag.records import Answer, AnswerSentence, Citation, Hit, Paper, Source
 from ui.conversation import Conversation, Exchange
 from ui.export import export
-from ui.history import History
+from ui.history import MOST_LISTED, Entry, History
+from ui.talks import talks_html
 
 PAPER = Paper(
     "p1",
@@ -104,6 +105,12 @@ def test_conversations_are_listed_newest_first_and_found_by_words_of_answers_que
         "über": ["Über ÅNGSTRÖM"],
         "zzz": [],
     }
+
+
+def test_a_list_that_is_cut_off_says_how_to_find_the_rest() -> None:
+    entries = [Entry(f"k{n}", f"number {n}", 1000.0 - n) for n in range(MOST_LISTED)]
+    assert "Older ones are found by searching." in talks_html(entries, "", now=1000.0)
+    assert "Older ones" not in talks_html(entries[1:], "", now=1000.0)
 
 
 def test_each_owner_sees_and_changes_their_own_alone(history: History) -> None:
