@@ -345,3 +345,37 @@ def test_the_table_says_that_it_is_being_filled_and_nothing_of_the_bar_lies_over
         assert len(page.locator(".cw-window .cw-place > span").evaluate("e => [...e.getClientRects()]")) == 1
         boxes = [page.locator(f"#cw-nav {part}").bounding_box() for part in ("[data-view-link=settings]", ".cw-theme")]
         assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
+
+
+@pytest.mark.browser
+def test_the_sources_of_the_answer_are_named_on_a_map_too_large_for_all_names(
+    opened: Callable[..., Any], engine: Any, embedder: Embedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.atlas.MOST_NAMED", 1)
+    source = tmp_path / "first.txt"
+    source.write_text(
+        "We propose DeepGraph, a method that prunes the edges of large graphs before training starts.\n\n"
+        "We propose CookNet, a method that learns recipes from pictures of food for most dishes.\n"
+    )
+    desk = Desk(tmp_path, source, embedder)
+    cited = next(p.paper_id for p in desk.library().papers() if p.label == "DeepGraph")
+    with served(engine, desk) as url:
+        page = opened(url)
+        page.evaluate(
+            """(id) => {
+                window.written = [];
+                const write = CanvasRenderingContext2D.prototype.fillText;
+                CanvasRenderingContext2D.prototype.fillText = function (words, ...at) {
+                    window.written.push(words);
+                    return write.call(this, words, ...at);
+                };
+                const card = document.createElement("article");
+                card.className = "cw-cited";
+                card.dataset.paper = id;
+                document.querySelector(".cw-sources").append(card);
+            }""",
+            cited,
+        )
+        page.click("[data-view-link=map]")
+        page.wait_for_function("window.written.includes('DeepGraph')")
+        assert "CookNet" not in page.evaluate("window.written")
