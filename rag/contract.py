@@ -6,6 +6,8 @@ from dataclasses import asdict
 from typing import Any
 
 from rag.check import Verification
+from rag.errors import QuestionError
+from rag.filters import Filter
 from rag.records import Answer, Citation, Hit, Paper, Source
 from rag.sync import Report
 
@@ -30,6 +32,29 @@ def hit_json(hit: Hit) -> Json:
 
 def search_json(question: str, hits: list[Hit]) -> Json:
     return {"question": question, "hits": [hit_json(h) for h in hits]}
+
+
+def where_json(where: Filter) -> Json:
+    """A filter as programs send it; ``where_of`` reads it."""
+    return {
+        "year": where.year,
+        "venue": list(where.venues),
+        "author": list(where.authors),
+        "keyword": list(where.keywords),
+        "file": list(where.files),
+    }
+
+
+def where_of(value: object) -> Filter:
+    """The filter that a program sent. Raises QuestionError for what is none."""
+    kinds = where_json(Filter())
+    if not isinstance(value, dict) or not value.keys() <= kinds.keys():
+        raise QuestionError(f'"where" must be an object of {", ".join(kinds)}')
+    for kind, given in value.items():
+        texts = [given] if kind == "year" else given
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise QuestionError(f'the {kind} of "where" must be {"a text" if kind == "year" else "a list of texts"}')
+    return Filter.parse(**value)
 
 
 def paper_json(paper: Paper) -> Json:

@@ -191,6 +191,8 @@ def embed(
     known = indexed.held([c.chunk_id for c in chunks])
     fill(kept, indexed, [c for c in chunks if c.chunk_id in held and c.chunk_id not in known])
     todo = [c for c in chunks if c.chunk_id not in held]
+    if todo:
+        on_progress(0, len(todo))
     for at in range(0, len(todo), _EMBED_BATCH):
         part = todo[at : at + _EMBED_BATCH]
         done = at

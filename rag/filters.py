@@ -60,12 +60,15 @@ class Filter:
     def __bool__(self) -> bool:
         return self != EVERYTHING
 
+    @property
+    def year(self) -> str:
+        """The years as a user writes them: "2019", "2019..2021", "2019.." or "..2021"; "" for all."""
+        ends = ["" if year is None else str(year) for year in (self.first, self.last)]
+        return ends[0] if ends[0] == ends[1] else "..".join(ends)
+
     def __str__(self) -> str:
         """As it is said to the user: "year 2019..2021, venue ICML or NeurIPS"."""
-        parts = []
-        if self.first is not None or self.last is not None:
-            ends = ["" if year is None else str(year) for year in (self.first, self.last)]
-            parts.append(f"year {ends[0] if ends[0] == ends[1] else '..'.join(ends)}")
+        parts = [f"year {self.year}"] if self.year else []
         lists = (("venue", self.venues), ("author", self.authors), ("keyword", self.keywords), ("file", self.files))
         parts += [f"{kind} {' or '.join(values)}" for kind, values in lists if values]
         return ", ".join(parts)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rag.store import VectorStore
 
 Progress = Callable[[str, int, int], None]
-"""Told the stage ("read", "embed"), how much of it is done and how much there is."""
+"""Told the stage ("read", "compare", "embed"), how much of it is done and how much there is."""
 
 CATALOGUE = "catalogue.sqlite"
 VECTORS = "vectors"
@@ -258,6 +258,7 @@ class _Sync:
                 f"no paper in {', '.join(read.roots) or 'the sources'} ({reasons}); "
                 "name a file or folder that holds abstracts"
             )
+        self._on_progress("compare", 0, 0)
         with _uncollected():
             found = changes(self._catalogue, records, splits, rebuild=rebuild)
         unchanged = found.count - found.added - found.changed

@@ -85,8 +85,8 @@ def build_api(service: Service) -> FastAPI:
     api.router.routes.append(Route("/mcp", tools))
 
     @api.get("/docs", include_in_schema=False)
-    def docs() -> HTMLResponse:
-        return HTMLResponse(reference_html(api.openapi()))
+    def docs(request: Request) -> HTMLResponse:
+        return HTMLResponse(reference_html(api.openapi(), str(request.base_url).rstrip("/")))
 
     return api
 

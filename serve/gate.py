@@ -225,12 +225,17 @@ def _too_often(path: str, what: str, wait: float) -> Response:
 
 
 _STYLE = """
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif;
+  background: light-dark(#f6f3ec, #191815); color: light-dark(#25221d, #ece7dd); }
 body { display: grid; place-content: center; min-height: 90vh; margin: 0; padding: 0 1rem; }
-form { display: grid; gap: .4rem; width: min(20rem, 90vw); } label { margin-top: .5rem; }
-input, button { font: inherit; padding: .55rem .7rem; border-radius: .5rem; border: 1px solid color-mix(in srgb, currentColor 35%, transparent); }
-button { margin-top: 1rem; background: #0f766e; color: white; border: 0; cursor: pointer; }
-p { min-height: 1.5em; margin: .3rem 0; }
+h1 { font: 600 1.75rem/1.3 ui-serif, Georgia, "Liberation Serif", serif; margin: 0; }
+form { display: grid; gap: .4rem; width: min(20rem, 90vw); } label { margin-top: .5rem; font-size: .875rem; }
+input, button { font: inherit; padding: .6rem .8rem; border-radius: .65rem; }
+input { background: light-dark(#fffdf8, #22211d); color: inherit; border: 1px solid light-dark(#8d867a, #6a6357); }
+button { margin-top: 1rem; font-weight: 600; background: light-dark(#17615a, #7fcabf); color: light-dark(#fff, #10201d);
+  border: 0; cursor: pointer; }
+:focus-visible { outline: 2px solid light-dark(#17615a, #7fcabf); outline-offset: 2px; }
+p { margin: .2rem 0; } [role=alert]:not(:empty) { color: light-dark(#9b3232, #ec9a94); }
 """
 
 
@@ -238,7 +243,8 @@ def _login_page(words: str = "") -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Sign in to Citewell</title>'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body><main>'
-        f'<form method="post" action="/login"><h1>Citewell</h1><p role="alert">{escape(words)}</p>'
+        f'<form method="post" action="/login"><h1>Citewell</h1>'
+        f'<p>Sign in to read and ask.</p><p role="alert">{escape(words)}</p>'
         '<label for="username">Name</label><input id="username" name="username" autocomplete="username" required autofocus>'
         '<label for="password">Password</label>'
         '<input id="password" name="password" type="password" autocomplete="current-password" required>'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from html import escape
 from typing import Any
+from urllib.parse import urlsplit
 
 Json = dict[str, Any]
 
@@ -19,11 +20,12 @@ table { border-collapse: collapse; } td { padding: .15rem 1rem .15rem 0; vertica
 """
 
 
-def reference_html(schema: Json) -> str:
-    """A page that lists every operation of ``schema`` with its fields, bounds and an example; runs no script."""
+def reference_html(schema: Json, address: str) -> str:
+    """A page that lists every operation of ``schema`` with its fields, bounds and an example; runs no script. ``address`` is
+    the server's, without a slash at its end."""
     parts = schema.get("components", {}).get("schemas", {})
     sections = [
-        _operation(method, path, operation, parts)
+        _operation(method, address + path, operation, parts)
         for path, operations in schema["paths"].items()
         for method, operation in operations.items()
     ]
@@ -37,9 +39,9 @@ def reference_html(schema: Json) -> str:
     )
 
 
-def _operation(method: str, path: str, operation: Json, parts: Json) -> str:
+def _operation(method: str, url: str, operation: Json, parts: Json) -> str:
     fields = [_field(p["name"], p["schema"], p.get("required", False), parts) for p in operation.get("parameters", [])]
-    example = f"curl -s 'http://127.0.0.1:7860{path}'"
+    example = f"curl -s '{url}'"
     body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
     if body is not None:
         whole = _resolved(body, parts)
@@ -48,7 +50,7 @@ def _operation(method: str, path: str, operation: Json, parts: Json) -> str:
         sample = {name: _sample(value, parts) for name, value in whole["properties"].items() if name in required}
         example += f" \\\n  -H 'Content-Type: application/json' \\\n  -d '{json.dumps(sample, ensure_ascii=False)}'"
     return (
-        f"<section><h2><b>{method.upper()}</b> <code>{escape(path)}</code></h2><p>{escape(operation['summary'])}</p>"
+        f"<section><h2><b>{method.upper()}</b> <code>{escape(urlsplit(url).path)}</code></h2><p>{escape(operation['summary'])}</p>"
         + (f"<table>{''.join(fields)}</table>" if fields else "")
         + f"<pre>{escape(example)}</pre></section>"
     )

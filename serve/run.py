@@ -28,7 +28,9 @@ _SIGN_OF_LIFE = 2.0
 class Engine(Protocol):
     """What the page needs of ``rag.answer.CitewellQueryEngine``."""
 
-    library: Library
+    @property
+    def library(self) -> Library:
+        """What it answers from."""
 
     def stream(
         self,
@@ -37,7 +39,7 @@ class Engine(Protocol):
         history: Sequence[Turn] = (),
         where: Filter | None = None,
         language: str = "",
-    ) -> Iterator[Event]: ...
+    ) -> Iterator[Step]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +58,20 @@ class Papers:
 
 
 @dataclass(frozen=True, slots=True)
+class Preparing:
+    """The language model is not there yet; ``words`` say what is going on."""
+
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """No more will come; ``stopped`` when somebody asked for that."""
 
     stopped: bool
 
 
-Step = Event | Papers | Failed | Ended
+Step = Event | Papers | Preparing | Failed | Ended
 
 
 class Run:
@@ -146,7 +155,7 @@ class Run:
                         self._put(Papers(tuple(_cited(engine, event))))
                     if event == told and time.monotonic() - told_at < _SIGN_OF_LIFE:
                         continue
-                    if isinstance(event, Waiting):
+                    if isinstance(event, Waiting | Preparing):
                         told, told_at = event, time.monotonic()
                     self._put(event)
             finally:

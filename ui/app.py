@@ -156,7 +156,7 @@ def build_page(
         if report is not None:
             quality_view(report, (lambda _: None) if access.shared else feedback_of, opened)
         if chooser is not None:
-            settings_view(chooser, opened, shared=access.shared)
+            settings_view(chooser, opened, shared=access.shared, signed_in=access.accounts is not None)
         if status is not None:
             looked_at = [state, chat.past, chat.conversation, chat.run]
             page.load(told, looked_at, [state, chat.past], **AT_ONCE)

@@ -35,11 +35,14 @@ from rag.records import Paper
 from rag.sync import Progress, Report
 from serve.api import build_api
 from serve.gate import access_of
+from serve.run import Engine
 from serve.service import Service
 from ui.app import build_page, serve
+from ui.early import Early
 from ui.examples import examples_of
 from ui.history import FILE, History
-from ui.library_view import EMPTY, NOT_OPEN
+from ui.library_view import EMPTY, NOT_OPEN, STAGES
+from ui.pace import Pace
 from ui.papers import counted
 from ui.quality_view import Measured
 
@@ -62,6 +65,7 @@ class Preparation:
         self._sources = sources
         self._done = threading.Event()
         self._words = "Starting"
+        self._pace = Pace()
         self._engine: CitewellQueryEngine | None = None
         self._library: Library | None = None
         self._model: LLM | None = None
@@ -174,7 +178,13 @@ class Preparation:
             self._examples = (snapshot.generation, examples_of(_in_order(library, snapshot)))
         return self._examples[1]
 
-    def engine(self) -> CitewellQueryEngine:
+    def engine(self) -> Engine:
+        """What answers: the engine, or what stands in for it until it is there. Raises CitewellError when it will not be."""
+        if self._done.is_set():
+            return self.wait()
+        return Early(self._done, self.wait, opened=self.library, status=self.status, papers=self._config.papers)
+
+    def wait(self) -> CitewellQueryEngine:
         """The engine, as soon as it is there. Raises CitewellError when it will not be."""
         self._done.wait()
         if self._engine is None:
@@ -215,7 +225,7 @@ class Preparation:
     def _prepare(self) -> None:
         config = self._config
         if self._first is not None:
-            self._first.engine()
+            self._first.wait()
             assert self._first._library is not None, "an engine has a library"
             self._library = open_library(config, self._first._library.embedder)
             self._model, self._llm = self._first._model, self._first._llm
@@ -263,11 +273,13 @@ class Preparation:
 
     def _fetching(self, name: str, done: int, total: int) -> None:
         share = f" of {total / 1e6:,.0f} MB" if total else " MB"
-        self._words = f"Fetching {name}: {done / 1e6:,.0f}{share} (once)"
+        left = self._pace.left(name, done, total) or "once"
+        self._words = f"Fetching {name}: {done / 1e6:,.0f}{share} ({left})"
 
     def _indexing(self, stage: str, done: int, total: int) -> None:
-        verb = {"read": "Reading files", "embed": "Embedding passages"}.get(stage, stage)
-        self._words = f"{verb}: {done:,} of {total:,}"
+        left = self._pace.left(stage, done, total)
+        count = f": {done:,} of {total:,}{f' ({left})' if left else ''}" if total else ""
+        self._words = f"{STAGES.get(stage, stage)}{count}"
 
 
 def _in_order(library: Library, snapshot: Snapshot) -> Iterator[Paper]:

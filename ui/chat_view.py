@@ -18,7 +18,7 @@ from rag.errors import CitewellError
 from rag.feedback import Feedback
 from rag.filters import EVERYTHING
 from rag.records import Found, Resolved, Token, Waiting
-from serve.run import Ended, Engine, Run, Step
+from serve.run import Ended, Engine, Preparing, Run, Step
 from ui import render, sources, talks
 from ui.conversation import Conversation, Exchange
 from ui.examples import suggestions_of
@@ -111,6 +111,8 @@ def chat_view(
                         html = render.waiting_html(step.ahead)
                     elif isinstance(step, Waiting) and exchange.hits:
                         html = render.working_html(_reading(len(exchange.hits)))
+                    elif isinstance(step, Preparing):
+                        html = render.preparing_html(step.words)
                     elif isinstance(step, Waiting | Resolved):
                         html = render.working_html(LOOKING)
                     elif isinstance(step, Found):

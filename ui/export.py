@@ -13,7 +13,7 @@ import rispy  # type: ignore[import-untyped]
 from pybtex.database import Person  # type: ignore[import-untyped]
 from pybtex.exceptions import PybtexError  # type: ignore[import-untyped]
 
-from rag.contract import answer_json, paper_json
+from rag.contract import answer_json, paper_json, where_json
 from rag.latex import unlatex
 from rag.records import Paper
 from ui.conversation import Conversation, Exchange, cited_papers
@@ -145,6 +145,7 @@ def record(talk: Conversation) -> str:
             "id": number,
             "conversation": talk.key or "conversation",
             "question": exchange.question,
+            "where": where_json(exchange.where),
             "citewell": version("citewell"),
             **_outcome(exchange),
         }

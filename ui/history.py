@@ -62,6 +62,8 @@ class History:
             self._db = sqlite3.connect(path or ":memory:", check_same_thread=False, timeout=30, isolation_level=None)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA foreign_keys=ON")
+            # SQLite's lower() knows ASCII alone
+            self._db.create_function("folded", 1, str.casefold, deterministic=True)
             with self._lock, transaction(self._db):
                 version = self._db.execute("PRAGMA user_version").fetchone()[0]
                 if version == 0:
@@ -126,7 +128,7 @@ class History:
         for word in search.casefold().split():
             like = "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
             query += (
-                " AND (lower(title) LIKE ? ESCAPE '\\' OR EXISTS (SELECT 1 FROM exchanges"
+                " AND (folded(title) LIKE ? ESCAPE '\\' OR EXISTS (SELECT 1 FROM exchanges"
                 " WHERE exchanges.key = talks.key AND said LIKE ? ESCAPE '\\'))"
             )
             values += [like, like]

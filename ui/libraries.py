@@ -23,7 +23,7 @@ class Desk(Keeper, Protocol):
         """What readers think of its answers."""
 
     def engine(self) -> Engine:
-        """What answers from it, as soon as it is there. Raises CitewellError when it will not be."""
+        """What answers from it. Raises CitewellError when nothing will."""
 
     def examples(self) -> list[str]:
         """Questions to begin with."""

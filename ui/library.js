@@ -35,6 +35,7 @@
 
   async function load(first) {
     const number = ++asked;
+    if (!find(".cw-count").textContent) find(".cw-count").textContent = "Looking through the papers…";
     const found = await page.ask("library", "rows", { ...look, first, library: page.library() });
     if (number !== asked) return;
     find(".cw-count").textContent = found.said;

@@ -17,6 +17,7 @@ from rag.sync import Progress, Report
 from ui import papers
 from ui.conversation import Conversation
 from ui.job import Job
+from ui.pace import Pace
 from ui.render import escape
 from ui.shelf import SORTS, Look, Shelves, similar
 from ui.wiring import PLAIN, QUIET, functions, wanted, way
@@ -25,7 +26,7 @@ MOST_ROWS = 200
 """Rows that are given out at once."""
 _PAUSE = 0.3
 _CHANGE = "citewell-change"
-_STAGES = {"read": "Reading files", "embed": "Embedding passages"}
+STAGES = {"read": "Reading files", "compare": "Looking for duplicates", "embed": "Embedding passages"}
 NOT_OPEN = "The library is not open yet. It will be here as soon as it is."
 EMPTY = "Nothing is in this library yet. Drop files of abstracts to begin."
 
@@ -110,9 +111,11 @@ def library_view(keeper_of: Callable[[str], Keeper], conversation: gr.State) -> 
             return ""
 
     async def shown(change: Job[Report]) -> AsyncIterator[str]:
+        pace = Pace()
         while change.running:
-            words = _STAGES.get(change.stage, "Looking at the files")
-            yield papers.progress_html(words, change.done, change.total)
+            words = STAGES.get(change.stage, "Looking at the files")
+            left = pace.left(change.stage, change.done, change.total)
+            yield papers.progress_html(words, change.done, change.total, left)
             await asyncio.sleep(_PAUSE)
         if change.result is None:
             yield papers.failed_html(change.fault, next(counter))

@@ -21,6 +21,9 @@
     const cards = [...document.querySelectorAll(".cw-sources .cw-cited[data-paper]")].map((card) => card.dataset.paper);
     lit = new Set(data && cards.length ? await ask("numbers", { ids: cards }) : []);
     draw();
+    if (!data || data.labels.length) return;
+    await Promise.all([...lit].map(label));
+    draw();
   };
   const ask = (name, more) => page.ask("map", name, { library: page.library(), name: data ? data.name : "", ...more });
 
@@ -121,7 +124,7 @@
     else dots(pen, seen, size, radius, alpha, hue);
     pen.globalAlpha = 1;
     if (data.labels.length) name(pen, size, radius);
-    else if (by() === "topic") entitle(pen, size, names);
+    else entitle(pen, size, by() === "topic" ? names : [], radius);
     const ink = getComputedStyle(document.body).getPropertyValue("--cw-ink");
     for (const i of [...lit, ...(under >= 0 ? [under] : [])]) {
       pen.beginPath();
@@ -203,8 +206,8 @@
     } };
   }
 
-  // Where there are too many papers to name, the topics are named amid their papers, the largest first.
-  function entitle(pen, size, names) {
+  // Where there are too many papers to name, those of the answer are, and the topics amid their papers, the largest first.
+  function entitle(pen, size, names, radius) {
     const style = getComputedStyle(document.body);
     pen.font = "600 14px system-ui, sans-serif";
     pen.textBaseline = "middle";
@@ -213,6 +216,16 @@
     pen.strokeStyle = style.getPropertyValue("--cw-card");
     pen.fillStyle = style.getPropertyValue("--cw-ink");
     const taken = [];
+    for (const i of lit) {
+      if (!labels.has(i)) continue;
+      const words = short(labels.get(i)), wide = pen.measureText(words).width, off = radius + 10;
+      const [x, y] = [toX(data.places[2 * i], size), toY(data.places[2 * i + 1], size)];
+      if (x < 0 || y < 0 || x > size.width || y > size.height) continue;
+      const left = x + off + wide < size.width - 8 ? x + off : x - off - wide;
+      taken.push([left, y, left + wide]);
+      pen.strokeText(words, left, y);
+      pen.fillText(words, left, y);
+    }
     names.forEach((words, topic) => {
       const wide = pen.measureText(words).width;
       const [x, y] = [toX(data.middles[topic][0], size), toY(data.middles[topic][1], size)];
@@ -225,6 +238,14 @@
       pen.strokeText(words, left, top);
       pen.fillText(words, left, top);
     });
+  }
+
+  const LONGEST = 40; // characters of a name in the picture
+  function short(html) {
+    const box = document.createElement("template");
+    box.innerHTML = html;
+    const words = box.content.textContent;
+    return words.length > LONGEST ? `${words.slice(0, LONGEST - 1).trimEnd()}…` : words;
   }
 
   // Names beside the dots, as many as there is room for; those of the answer's sources first.
@@ -310,14 +331,16 @@
     clearTimeout(resting);
     if (found >= 0) resting = setTimeout(() => tip(found), labels.has(found) ? 0 : 60); // not for each dot the pointer passes
   }
-  async function tip(found) {
+  // Brings the label of a paper, where it is not here yet.
+  async function label(found) {
     const { name } = data;
-    if (!labels.has(found)) {
-      const { html } = await ask("named", { number: found });
-      if (!data || data.name !== name) return;
-      labels.set(found, html);
-    }
-    if (found !== under) return;
+    if (labels.has(found)) return;
+    const { html } = await ask("named", { number: found });
+    if (data && data.name === name) labels.set(found, html);
+  }
+  async function tip(found) {
+    await label(found);
+    if (found !== under || !labels.has(found)) return;
     const box = document.querySelector(".cw-tip");
     const size = frame();
     box.innerHTML = labels.get(found);

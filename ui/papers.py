@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from rag.catalogue import SourceFile
+from rag.fold import plain
 from rag.records import Paper, Source
 from rag.sync import Report
 from ui.markup import render_text
-from ui.render import attribute, escape, place
+from ui.render import attribute, escape, name_of, place
 from ui.shelf import Shelf
 
 MOST_OPTIONS = 200
@@ -56,18 +57,19 @@ def rows_html(papers: Sequence[Paper], first: int) -> str:
 
 
 def _row(paper: Paper, number: int) -> str:
-    named = paper.title if paper.title and paper.title != paper.label else ""
-    opening = named or paper.abstract[:_OPENING]
+    name, title = name_of(paper)
+    opening = title or paper.abstract[:_OPENING]
     authors = ", ".join(paper.authors[:2]) + (" et al." if len(paper.authors) > 2 else "")
-    where = place(paper.sources[0]) if paper.sources else ""
+    first = paper.sources[0] if paper.sources else None
     more = f" and {len(paper.sources) - 1} more" if len(paper.sources) > 1 else ""
+    where = f"{escape(first.file)}, <span>row {first.row}{more}</span>" if first else ""
     return (
         f'<div class="cw-row" role="row" aria-rowindex="{number + 2}" data-key="{attribute(paper.paper_id)}">'
-        f'<span role="cell" class="cw-label"><a href="#paper/{attribute(paper.paper_id)}">{render_text(paper.label)}</a>'
+        f'<span role="cell" class="cw-label"><a href="#paper/{attribute(paper.paper_id)}">{render_text(name)}</a>'
         f'<span class="cw-opening">{render_text(opening)}</span></span>'
         f'<span role="cell" class="cw-authors">{escape(authors)}</span>'
         f'<span role="cell" class="cw-year">{paper.year or ""}</span>'
-        f'<span role="cell" class="cw-place">{escape(where + more)}</span></div>'
+        f'<span role="cell" class="cw-place">{where}</span></div>'
     )
 
 
@@ -93,13 +95,13 @@ def _select(name: str, every: str, options: Sequence[tuple[str, str, int]]) -> s
 
 def paper_html(paper: Paper, near: Sequence[Paper], merges: Sequence[Mapping[str, Any]]) -> str:
     """The page of a paper; ``merges`` is what the audit says of it."""
-    named = paper.title if paper.title and paper.title != paper.label else ""
+    name, title = name_of(paper)
     about = " · ".join(escape(x) for x in (", ".join(paper.authors), paper.venue, str(paper.year or "")) if x)
     parts = [
         f'<article class="cw-paper" data-key="{attribute(paper.paper_id)}">',
         '<button type="button" class="cw-more cw-to-table" data-do="to-table">Back to the table</button>',
-        f'<h2 tabindex="-1">{render_text(paper.label)}</h2>',
-        f'<p class="cw-full-title">{render_text(named)}</p>' if named else "",
+        f'<h2 tabindex="-1">{render_text(name)}</h2>',
+        f'<p class="cw-full-title">{render_text(title)}</p>' if title else "",
         f'<p class="cw-about">{about}</p>' if about else "",
         f'<div class="cw-abstract"><p>{render_text(paper.abstract, links=True)}</p></div>',
         '<div class="cw-tools"><button type="button" class="cw-button" data-do="ask-about" '
@@ -119,10 +121,10 @@ def paper_html(paper: Paper, near: Sequence[Paper], merges: Sequence[Mapping[str
         )
     if near:
         shown = "".join(
-            f'<li><a href="#paper/{attribute(p.paper_id)}">{render_text(p.label)}</a>'
-            f'<span class="cw-opening">{render_text((p.title if p.title != p.label else "") or p.abstract[:_OPENING])}'
-            "</span></li>"
+            f'<li><a href="#paper/{attribute(p.paper_id)}">{render_text(name)}</a>'
+            f'<span class="cw-opening">{render_text(title or p.abstract[:_OPENING])}</span></li>'
             for p in near
+            for name, title in (name_of(p),)
         )
         parts.append(f'<h3>Similar papers</h3><ul class="cw-list cw-near-list">{shown}</ul>')
     parts.append("</article>")
@@ -130,7 +132,7 @@ def paper_html(paper: Paper, near: Sequence[Paper], merges: Sequence[Mapping[str
 
 
 def _question(paper: Paper) -> str:
-    return f"What does {paper.label} do, and how well does it work?"
+    return f"What does {plain(name_of(paper)[0])} do, and how well does it work?"
 
 
 def _links(paper: Paper) -> str:
@@ -181,10 +183,10 @@ def _source(path: str, name: str, words: str) -> str:
     )
 
 
-def progress_html(words: str, done: int, total: int) -> str:
-    """A change on its way."""
+def progress_html(words: str, done: int, total: int, left: str = "") -> str:
+    """A change on its way; ``left`` says how long it still takes."""
     bar = f'<progress max="{total}" value="{done}" aria-label="{attribute(words)}"></progress>' if total else ""
-    count = f": {done:,} of {total:,}" if total else ""
+    count = f": {done:,} of {total:,}{f', {left}' if left else ''}" if total else ""
     return (
         f'<div class="cw-report" aria-busy="true"><p class="cw-status" role="status">'
         f'<span class="cw-dot" aria-hidden="true"></span>{escape(words)}{count}</p>{bar}</div>'
@@ -198,8 +200,8 @@ def report_html(report: Report, number: int) -> str:
         (report.added, "new"),
         (report.changed, "changed"),
         (report.removed, "removed"),
-        (report.duplicates, "merged"),
-        (len(report.skipped), "skipped"),
+        (report.duplicates, "merged in all"),
+        (len(report.skipped), "skipped in all"),
     ]
     facts = " · ".join(f"{count:,} {words}" for count, words in counts if count)
     skipped = "".join(

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterable
 from itertools import groupby
 
-from rag.records import Answer, AnswerSentence, Citation, Source
+from rag.fold import plain
+from rag.records import Answer, AnswerSentence, Citation, Paper, Source
 from ui.conversation import Conversation, Exchange
 from ui.formula import unfinished
 from ui.markup import render_text
@@ -72,6 +73,11 @@ def waiting_html(ahead: int) -> str:
 def working_html(words: str) -> str:
     """Something is going on and no word has been written yet."""
     return _live(words)
+
+
+def preparing_html(words: str) -> str:
+    """What the question waits for; ``words`` say it in a line."""
+    return _live(f"{words}. Your question is answered after that.")
 
 
 def draft_html(raw: str) -> str:
@@ -313,6 +319,15 @@ def answer_as_markdown(answer: Answer, *, prefix: str, escape: Callable[[str], s
         for c in answer.citations
     ]
     return "\n\n".join(parts)
+
+
+def name_of(paper: Paper) -> tuple[str, str]:
+    """What a paper is called, and its title where that says something else: a label that is the title cut short, or written
+    in plain letters, gives way to it."""
+    title = plain(paper.title)
+    if title and (paper.label == title or (paper.label.endswith("…") and title.startswith(paper.label[:-1].rstrip()))):
+        return paper.title, ""
+    return paper.label, paper.title
 
 
 def places(sources: Iterable[Source]) -> str:

@@ -35,15 +35,15 @@ def filters_of(values: dict[str, str]) -> Filter:
 
 def fields_of(where: Filter) -> dict[str, str]:
     """What to write into the fields for a filter: the reverse of ``filters_of``."""
-    ends = ["" if year is None else str(year) for year in (where.first, where.last)]
-    year = ends[0] if ends[0] == ends[1] else "..".join(ends)
     lists = {"venue": where.venues, "author": where.authors, "keyword": where.keywords, "file": where.files}
-    return {"year": year, **{name: ", ".join(values) for name, values in lists.items()}}
+    return {"year": where.year, **{name: ", ".join(values) for name, values in lists.items()}}
 
 
-def settings_html(config: Config, *, outside: frozenset[str], shared: bool) -> str:
-    """The form; ``outside`` are settings that the environment decides, ``shared`` hides what concerns everybody."""
-    return f'<div class="cw-form">{_own()}{_shared() if shared else _everybodys(config, outside)}</div>'
+def settings_html(config: Config, *, outside: frozenset[str], shared: bool, signed_in: bool = False) -> str:
+    """The form; ``outside`` are settings that the environment decides, ``shared`` hides what concerns everybody,
+    ``signed_in``: readers have accounts."""
+    rest = _shared() if shared else _everybodys(config, outside)
+    return f'<div class="cw-form">{_own()}{rest}{_account() if signed_in else ""}</div>'
 
 
 def _own() -> str:
@@ -67,6 +67,13 @@ def _shared() -> str:
     return (
         "<section><h2>Language model</h2><p class='cw-note'>Whoever runs this server chooses the language model and how "
         "much of the papers it reads.</p></section>"
+    )
+
+
+def _account() -> str:
+    return (
+        "<section><h2>Your account</h2><p class='cw-note'>You are signed in. Your conversations are seen by you alone.</p>"
+        '<div class="cw-actions"><a class="cw-quiet" href="/logout">Sign out</a></div></section>'
     )
 
 

@@ -32,11 +32,14 @@ class Chooser(Protocol):
         """Asks the language model of other settings for a word and says in one line what came. Raises CitewellError."""
 
 
-def settings_view(chooser: Chooser, library_of: Callable[[str], Library | None], *, shared: bool) -> None:
-    """Builds the view where it is called, inside the page. ``shared`` leaves a reader only what concerns them alone."""
+def settings_view(
+    chooser: Chooser, library_of: Callable[[str], Library | None], *, shared: bool, signed_in: bool
+) -> None:
+    """Builds the view where it is called, inside the page. ``shared`` leaves a reader only what concerns them alone;
+    ``signed_in``: readers have accounts."""
 
     def form(_: object) -> str:
-        return settings_html(chooser.config, outside=chooser.outside, shared=shared)
+        return settings_html(chooser.config, outside=chooser.outside, shared=shared, signed_in=signed_in)
 
     def filtered(values: dict[str, str]) -> dict[str, Any]:
         """Whether the filter can be used, and how many papers it lets through."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from rag.records import Citation, Hit, Paper
 from ui.conversation import Exchange
 from ui.markup import Mark, render_text
-from ui.render import attribute, citations_by_paper, escape, place
+from ui.render import attribute, citations_by_paper, escape, name_of, place
 
 LONG = 360
 """Characters from which an abstract is folded."""
@@ -87,7 +87,7 @@ def card(paper: Paper, citations: Sequence[Citation], turn: int, *, kind: str, a
     return (
         f'<article class="cw-card cw-{kind}"{anchor} tabindex="-1" data-refs="{refs}" '
         f'data-paper="{attribute(paper.paper_id)}">'
-        f"<header>{numbers}<h3>{said}{render_text(paper.label)}</h3></header>{_about(paper)}"
+        f"<header>{numbers}<h3>{said}{render_text(name_of(paper)[0])}</h3></header>{_about(paper)}"
         f'<div class="cw-abstract{" cw-folded" if folded else ""}"><p>{body}</p></div>'
         f'<footer>{_places(paper)}<span class="cw-ends">{more}'
         f'<button type="button" class="cw-more cw-back" data-do="back" data-turn="{turn}">Back to the answer</button>'
@@ -96,7 +96,7 @@ def card(paper: Paper, citations: Sequence[Citation], turn: int, *, kind: str, a
 
 
 def _about(paper: Paper) -> str:
-    named = paper.title if paper.title and paper.title != paper.label else ""
+    _, named = name_of(paper)
     authors = ", ".join(paper.authors[:3]) + (" et al." if len(paper.authors) > 3 else "")
     rest = " · ".join(escape(x) for x in (authors, paper.venue, str(paper.year or "")) if x)
     title = f'<span class="cw-title">{render_text(named)}</span>' if named else ""

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from ui.conversation import Conversation
 from ui.export import FORMATS, File
-from ui.history import Entry
+from ui.history import MOST_LISTED, Entry
 from ui.render import attribute, escape
 
 HEAD = (
@@ -28,6 +28,8 @@ def talks_html(entries: Sequence[Entry], open_key: str, *, now: float, search: s
     for day, members in groupby(entries, key=lambda entry: _day(entry.changed, now)):
         items = "".join(_item(entry, entry.key == open_key) for entry in members)
         groups.append(f'<h3 class="cw-day">{day}</h3><ul class="cw-talks">{items}</ul>')
+    if len(entries) >= MOST_LISTED:
+        groups.append('<p class="cw-hint">Older ones are found by searching.</p>')
     return "".join(groups)
 
 

@@ -24,14 +24,16 @@ def add(commands: Commands) -> None:
     with_library(parser)
     with_json(parser)
     parser.add_argument(
-        "--batch", metavar="FILE.jsonl", help='lines {"id", "question", "conversation"?} (- for stdin); prints JSONL'
+        "--batch",
+        metavar="FILE.jsonl",
+        help='lines {"id", "question", "conversation"?, "where"?} (- for stdin); prints JSONL',
     )
 
 
 def run(args: argparse.Namespace, config: Config) -> int:
     """Asks, and prints the answer with its citations."""
     from rag.build import open_engine
-    from rag.contract import answer_json
+    from rag.contract import answer_json, where_of
     from rag.records import Turn
 
     items = asked(args, "question")
@@ -45,7 +47,8 @@ def run(args: argparse.Namespace, config: Config) -> int:
 
     def ask(item: Json) -> Json:
         history = turns.setdefault(str(item["conversation"]), []) if item.get("conversation") is not None else []
-        answer = engine.ask(item["question"], history=history, where=where)
+        narrowed = where_of(item["where"]) if "where" in item else where
+        answer = engine.ask(item["question"], history=history, where=narrowed)
         papers = tuple(dict.fromkeys(c.paper_id for c in answer.citations))
         history.append(Turn(answer.resolved_question, answer.text, papers))
         return answer_json(answer)

@@ -20,6 +20,7 @@ from llama_index.core.vector_stores.types import (
 from rag import within
 from rag.answer import CitewellQueryEngine
 from rag.catalogue import SORTS, Catalogue
+from rag.contract import where_json, where_of
 from rag.count import count
 from rag.errors import QuestionError
 from rag.filters import Filter
@@ -257,3 +258,24 @@ def test_a_whole_library_question_looks_at_what_fits(library: Library) -> None:
     counted = count(Survey(("graphs",), ()), library, Filter.parse(year="2019", venue="X"))
     assert {(paper.year, paper.venue) for paper in counted.papers} == {(2019, "X")}
     assert counted.items[0].text.startswith("15 of the filter's (year 2019, venue X) 15 papers (")
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"year": "2019..2021", "venue": ["ICML"], "author": ["Y. Bengio"], "file": ["a*"]}]
+)
+def test_a_filter_goes_to_a_program_and_back(asked: dict[str, Any]) -> None:
+    assert where_of(where_json(Filter.parse(**asked))) == Filter.parse(**asked)
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        ("ICML", '"where" must be an object of year, venue'),
+        ({"topic": "x"}, '"where" must be an object of year, venue'),
+        ({"year": 2019}, 'the year of "where" must be a text'),
+        ({"venue": "ICML"}, 'the venue of "where" must be a list of texts'),
+    ],
+)
+def test_what_is_no_filter_is_said(sent: object, message: str) -> None:
+    with pytest.raises(QuestionError, match=message):
+        where_of(sent)

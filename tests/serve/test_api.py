@@ -157,6 +157,7 @@ def test_a_library_that_cannot_be_opened_is_said(helpers: Any) -> None:
 def test_the_reference_lists_every_operation_and_fetches_nothing(address: str) -> None:
     schema = httpx.get(f"{address}/openapi.json").json()
     page = httpx.get(f"{address}/docs").text
+    assert f"{address}/api/search" in page, "an example can be run as it stands"
     for path in schema["paths"]:
         assert f"<code>{path}</code>" in page
     assert {"/api/ask", "/api/search", "/api/check", "/api/papers", "/api/papers/{paper_id}", "/api/status"} < set(

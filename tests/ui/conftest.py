@@ -255,9 +255,17 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
     broken: list[str] = []
 
     def open_page(
-        url: str, *, width: int = 1440, height: int = 900, scheme: str = "light", ready: str = ".cw-chip"
+        url: str,
+        *,
+        width: int = 1440,
+        height: int = 900,
+        scheme: str = "light",
+        ready: str = ".cw-chip",
+        touch: bool = False,
     ) -> Any:
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme, has_touch=touch, is_mobile=touch
+        )
         contexts.append(context)
         context.set_default_timeout(PATIENCE)
         page = context.new_page()

@@ -13,11 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pybtex.database import parse_string
 
+from rag.contract import where_of
 from rag.errors import HistoryError
+from rag.filters import EVERYTHING, Filter
 from rag.records import Answer, AnswerSentence, Citation, Hit, Paper, Source
 from ui.conversation import Conversation, Exchange
 from ui.export import export
-from ui.history import History
+from ui.history import MOST_LISTED, Entry, History
+from ui.talks import talks_html
 
 PAPER = Paper(
     "p1",
@@ -88,15 +91,26 @@ def test_conversations_are_listed_newest_first_and_found_by_words_of_answers_que
     assert [e.key for e in history.entries("")] == [first.key, second.key]
     assert history.rename("", second.key, "  My\n Talk ") == "My Talk"
     assert history.rename("", second.key, "  ") == ""
-    found = {s: [e.title for e in history.entries("", s)] for s in ("LITTLE cost", "哪种", "100%", "1_0", "my", "zzz")}
+    assert history.rename("", first.key, "Über ÅNGSTRÖM") == "Über ÅNGSTRÖM"
+    found = {
+        s: [e.title for e in history.entries("", s)]
+        for s in ("LITTLE cost", "哪种", "100%", "1_0", "my", "über", "zzz")
+    }
     assert found == {
-        "LITTLE cost": ["What does *it* cost?"],
+        "LITTLE cost": ["Über ÅNGSTRÖM"],
         "哪种": ["My Talk"],
         "100%": ["My Talk"],
         "1_0": [],
         "my": ["My Talk"],
+        "über": ["Über ÅNGSTRÖM"],
         "zzz": [],
     }
+
+
+def test_a_list_that_is_cut_off_says_how_to_find_the_rest() -> None:
+    entries = [Entry(f"k{n}", f"number {n}", 1000.0 - n) for n in range(MOST_LISTED)]
+    assert "Older ones are found by searching." in talks_html(entries, "", now=1000.0)
+    assert "Older ones" not in talks_html(entries[1:], "", now=1000.0)
 
 
 def test_each_owner_sees_and_changes_their_own_alone(history: History) -> None:
@@ -208,7 +222,8 @@ def test_cited_papers_as_ris_and_csl_json_are_read_back_whole() -> None:
 
 
 def test_a_record_holds_the_answers_and_is_a_batch_to_ask_again() -> None:
-    talk = replace(TALK.and_then(Exchange("and?", stopped=True)), key="k1")
+    narrow = Filter.parse(year="2019..", venue=["ICML"])
+    talk = replace(TALK.and_then(Exchange("and?", stopped=True, where=narrow)), key="k1")
     lines = [json.loads(line) for line in export(talk, "record").text.splitlines()]
     assert [(x["id"], x["conversation"], x["question"]) for x in lines] == [
         (1, "k1", "What does *it* cost?"),
@@ -218,3 +233,4 @@ def test_a_record_holds_the_answers_and_is_a_batch_to_ask_again() -> None:
     assert (lines[0]["result"]["llm"], lines[0]["result"]["index"]) == ("test", "abc")
     assert [p["paper_id"] for p in lines[0]["papers"]] == ["p1"]
     assert lines[1]["error"] == "stopped"
+    assert [where_of(x["where"]) for x in lines] == [EVERYTHING, narrow]

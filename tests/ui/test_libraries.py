@@ -56,7 +56,7 @@ def test_a_changed_language_model_and_budget_are_taken_over_by_every_library(
     first.start()
     libraries.create("empty")
     talks, empty = libraries.of("talks"), libraries.of("empty")
-    talks.engine()
+    talks.wait()
     assert (first.status(), talks.status(), empty.status()) == ("1 paper · one", "1 paper · one", EMPTY)
     first.choose({"llm_model": "two", "evidence_tokens": 400})
     until(lambda: talks.status() != "1 paper · one")
@@ -66,7 +66,7 @@ def test_a_changed_language_model_and_budget_are_taken_over_by_every_library(
         ("empty", "two", 400),
     ]
     empty.change([tmp_path / "talks.txt"], forget=[], on_progress=lambda *_: None)
-    empty.engine()
+    empty.wait()
     assert empty.status() == "1 paper · two"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from ui.app import build_page, start
 from ui.papers import paper_html, report_html, rows_html
 from ui.quality_view import Measured
 from ui.shelf import Look, Shelf, similar
+from ui.sources import card
 
 
 def paper(number: int, label: str, abstract: str = "An abstract.", **more: Any) -> Paper:
@@ -99,6 +101,15 @@ def test_rows_and_papers_show_text_of_sources_as_text() -> None:
     assert "<math>" in paper_html(wicked, [], [])
 
 
+def test_a_title_is_shown_whole_and_once() -> None:
+    long = paper(5, "Deep k and…", title="Deep $k$ and wide nets")
+    for html in (rows_html([long], 0), paper_html(long, [], []), card(long, (), 0, kind="found")):
+        assert html.count("and wide nets") - html.count("What does Deep k and wide nets do") == 1
+        assert "and…" not in html
+    assert "Mango Graph</h2>" in paper_html(PAPERS[2], [], [])
+    assert "Mango Graph: a fruit</p>" in paper_html(PAPERS[2], [], [])
+
+
 def test_a_paper_shows_what_was_merged_into_it_with_a_way_back() -> None:
     merge = {
         "kind": "merge",
@@ -118,7 +129,7 @@ def test_a_paper_shows_what_was_merged_into_it_with_a_way_back() -> None:
 def test_a_report_says_what_was_read_merged_and_skipped_and_why() -> None:
     skipped = (Skipped("a<.txt", 3, "no abstract"), Skipped("b.bin", None, "not text"))
     html = report_html(Report(1500, 1490, 10, skipped, 4, 0, 1, 1485, 9, 1.0), 3)
-    assert '<p role="status">1,490 papers now · 4 new · 1 removed · 10 merged · 2 skipped</p>' in html
+    assert '<p role="status">1,490 papers now · 4 new · 1 removed · 10 merged in all · 2 skipped in all</p>' in html
     assert "<li>a&lt;.txt, row 3: no abstract</li><li>b.bin: not text</li>" in html
 
 
@@ -199,7 +210,9 @@ def test_the_library_is_looked_through_read_added_to_and_taken_from(
         page.wait_for_selector(".cw-near-list >> text=DeepGraph")
         page.fill("#cw-find-papers", "")
         page.set_input_files("#cw-drop input[type=file]", more)
-        page.wait_for_selector("#cw-report >> text=3 papers now · 1 new · 1 changed · 1 merged · 1 skipped")
+        page.wait_for_selector(
+            "#cw-report >> text=3 papers now · 1 new · 1 changed · 1 merged in all · 1 skipped in all"
+        )
         page.wait_for_function(f"{labels} === 'CookNet,DeepGraph,GraphTrim'")
         assert "more.txt" in page.inner_text(".cw-source-list")
         page.click(".cw-window >> text=DeepGraph")
@@ -301,3 +314,68 @@ def test_axe_finds_no_serious_fault_in_any_view(
         look("settings")
     assert faults == {view: [] for view in faults}
     assert list(faults) == ["welcome", "answer", "library", "map", "check", "quality", "settings"]
+
+
+class SlowDesk(Desk):
+    """Gives its library out when it is told to."""
+
+    def __init__(self, folder: Path, sources: Path, embedder: Embedder) -> None:
+        super().__init__(folder, sources, embedder)
+        self.ready = threading.Event()
+
+    def library(self) -> Library:
+        assert self.ready.wait(120)
+        return super().library()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_the_table_says_that_it_is_being_filled_and_nothing_of_the_bar_lies_over_another(
+    opened: Callable[..., Any], engine: Any, embedder: Embedder, tmp_path: Path, width: int
+) -> None:
+    source = tmp_path / "000_78485c96e14bfbbe.txt"
+    source.write_text("We propose DeepGraph, a method that prunes the edges of large graphs before training starts.\n")
+    desk = SlowDesk(tmp_path, source, embedder)
+    more: dict[str, Any] = {"chooser": Chooser(), "access": Access(this_machine_only=True)}
+    with served(engine, desk, **more) as url:
+        page = opened(f"{url}#library", ready="text=Looking through the papers…", width=width)
+        desk.ready.set()
+        page.wait_for_selector(".cw-window .cw-row")
+        assert page.inner_text(".cw-count") == "1 paper"
+        assert len(page.locator(".cw-window .cw-place > span").evaluate("e => [...e.getClientRects()]")) == 1
+        boxes = [page.locator(f"#cw-nav {part}").bounding_box() for part in ("[data-view-link=settings]", ".cw-theme")]
+        assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
+
+
+@pytest.mark.browser
+def test_the_sources_of_the_answer_are_named_on_a_map_too_large_for_all_names(
+    opened: Callable[..., Any], engine: Any, embedder: Embedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.atlas.MOST_NAMED", 1)
+    source = tmp_path / "first.txt"
+    source.write_text(
+        "We propose DeepGraph, a method that prunes the edges of large graphs before training starts.\n\n"
+        "We propose CookNet, a method that learns recipes from pictures of food for most dishes.\n"
+    )
+    desk = Desk(tmp_path, source, embedder)
+    cited = next(p.paper_id for p in desk.library().papers() if p.label == "DeepGraph")
+    with served(engine, desk) as url:
+        page = opened(url)
+        page.evaluate(
+            """(id) => {
+                window.written = [];
+                const write = CanvasRenderingContext2D.prototype.fillText;
+                CanvasRenderingContext2D.prototype.fillText = function (words, ...at) {
+                    window.written.push(words);
+                    return write.call(this, words, ...at);
+                };
+                const card = document.createElement("article");
+                card.className = "cw-cited";
+                card.dataset.paper = id;
+                document.querySelector(".cw-sources").append(card);
+            }""",
+            cited,
+        )
+        page.click("[data-view-link=map]")
+        page.wait_for_function("window.written.includes('DeepGraph')")
+        assert "CookNet" not in page.evaluate("window.written")

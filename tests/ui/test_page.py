@@ -331,6 +331,20 @@ def test_conversations_are_kept_listed_renamed_found_exported_deleted_and_reopen
 
 
 @pytest.mark.browser
+def test_a_conversation_is_deleted_by_touch(opened: Callable[..., Any], engine: Any) -> None:
+    with served(lambda: engine) as url:
+        page = opened(url, width=390, height=844, touch=True)
+        ask(page, QUESTION)
+        answered(page)
+        page.tap(".cw-talks-open")
+        page.wait_for_selector(".cw-talk-item[aria-current]")
+        comes_into_view(page, "[data-do=delete-talk]")
+        page.tap("[data-do=delete-talk]")
+        page.tap("text=Really delete?")
+        page.wait_for_selector(".cw-talk-item", state="detached")
+
+
+@pytest.mark.browser
 def test_a_thumb_down_asks_why_and_both_are_kept_and_a_suggestion_is_asked(
     opened: Callable[..., Any], engine: Any, tmp_path: Path
 ) -> None:

@@ -94,6 +94,8 @@ def test_the_form_never_shows_a_key_and_a_shared_server_shows_no_model() -> None
     shared = settings_html(config, outside=frozenset(), shared=True)
     assert "http://x/v1" not in shared
     assert "save-llm" not in shared
+    assert "/logout" not in shared
+    assert 'href="/logout"' in settings_html(config, outside=frozenset(), shared=True, signed_in=True)
 
 
 def test_chips_say_what_narrows_a_question_down_as_text() -> None:
