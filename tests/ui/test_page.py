@@ -291,7 +291,7 @@ def test_conversations_are_kept_listed_renamed_found_exported_deleted_and_reopen
         answered(page)
         titles(page, ["weather on Sunday?"])
         page.click("#cw-new")
-        page.wait_for_selector(".cw-chip")
+        page.wait_for_selector(".cw-turn", state="detached")
         ask(page, QUESTION)
         answered(page)
         titles(page, [QUESTION, "weather on Sunday?"])
