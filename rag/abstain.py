@@ -34,7 +34,7 @@ _GREETING = re.compile(
     re.IGNORECASE,
 )
 
-UNTOLD = -0.5
+UNTOLD = -1.0
 """How far the language model must lean to the evidence answering the question, in log odds, before it is asked to."""
 _LEANS = 3.0
 """Farther than that it does not matter."""
@@ -94,7 +94,7 @@ def features(
     held = set(terms(sources))
     said = set(terms(" ".join([*(c.text for c in checked), *(p.text for c in checked for p in c.judgement.support)])))
     asked_names = names(f": {question}") - FIELD_NAMES
-    told = set().union(*(figures(c.text) for c in checked)) - figures(question)
+    given = set().union(*(figures(c.text) for c in checked)) - figures(question)
     vectors = embedder.remember([question, *(c.text for c in checked)])
     return np.array(
         [
@@ -107,7 +107,7 @@ def features(
             len(own) / (len(own) + failed) if own else 0.0,
             sum(w for t, w in wanted.items() if t in said) / total,
             min(len(wanted), 12) / 12 + 0.05 * len(parts_of(question)),
-            float(asks_figure(question) and not told),
+            float(asks_figure(question) and not given),
             len(asked_names - names(f": {sources}")) / (len(asked_names) or 1),
             float((vectors[1:] @ vectors[0]).max()) if checked else 0.0,
             float(not own),
