@@ -35,7 +35,7 @@ _GREETING = re.compile(
 )
 
 UNTOLD = -1.0
-"""How far the language model must lean to the evidence answering the question, in log odds, before it is asked to."""
+"""Where the language model leans so far to the evidence not answering the question, in log odds, it is not asked to."""
 _LEANS = 3.0
 """Farther than that it does not matter."""
 

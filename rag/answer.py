@@ -221,7 +221,7 @@ class _Run:
         yield from self._place.wait(volume(tokens_of(messages), _OUTPUT))
         told = self._leaning(told_prompt(question.resolved, evidence, labels_of))
         self._signals["told"] = round(told, 4)
-        if told < abstain.UNTOLD and self._threshold() > 0:
+        if told <= abstain.UNTOLD and self._threshold() > 0:
             yield Finished(self._abstained(question, hits, 0.0, "not-in-library"))
             return
         against = self._against_premise(question, hits, evidence)

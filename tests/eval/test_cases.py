@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,9 +43,7 @@ def feedback(config: Config) -> Feedback:
     folder = library_folder(config)
     shared = folder.resolve()
     folder.parent.unlink()
-    folder.mkdir(parents=True)
-    for item in shared.iterdir():
-        (folder / item.name).symlink_to(item)
+    shutil.copytree(shared, folder)
     return Feedback(folder)
 
 

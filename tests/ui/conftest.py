@@ -262,9 +262,14 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
         scheme: str = "light",
         ready: str = ".cw-chip",
         touch: bool = False,
+        still: bool = False,
     ) -> Any:
         context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme, has_touch=touch, is_mobile=touch
+            viewport={"width": width, "height": height},
+            color_scheme=scheme,
+            has_touch=touch,
+            is_mobile=touch,
+            reduced_motion="reduce" if still else "no-preference",
         )
         contexts.append(context)
         context.set_default_timeout(PATIENCE)
