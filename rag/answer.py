@@ -112,14 +112,17 @@ class CitewellQueryEngine(BaseQueryEngine):
             self._standing = (snapshot.fingerprint, self._stands(snapshot))
         return self._standing[1]
 
-    def ask(self, question: str, *, history: Sequence[Turn] = (), where: Filter | None = None) -> Answer:
-        """The checked answer from the papers that ``where`` lets through (None: the retriever's own filter).
+    def ask(
+        self, question: str, *, history: Sequence[Turn] = (), where: Filter | None = None, language: str = ""
+    ) -> Answer:
+        """The checked answer from the papers that ``where`` lets through (None: the retriever's own filter), in
+        ``language`` as ``stream`` has it.
 
         Raises QuestionError for a question that cannot be asked or where no paper fits, ModelError when the language
         model fails.
         """
         answer = None
-        for event in self.stream(question, history=history, where=where):
+        for event in self.stream(question, history=history, where=where, language=language):
             if isinstance(event, Finished):
                 answer = event.answer
         assert answer is not None, "a stream ends with Finished"

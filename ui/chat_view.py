@@ -95,7 +95,7 @@ def chat_view(
             yield {live: gr.skip()}
             return
         turn = len(talk)
-        exchange = Exchange(current.question, where=current.where)
+        exchange = Exchange(current.question, where=current.where, language=current.language)
         shown_at, ended = 0.0, False
         try:
             async for first in current.steps():

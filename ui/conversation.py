@@ -32,6 +32,8 @@ class Exchange:
     """And why, in their own words."""
     where: Filter = EVERYTHING
     """Which papers were looked at."""
+    language: str = ""
+    """The language that the answer was wanted in, by its English name; "" is that of the question."""
 
     def after(self, step: Step) -> Exchange:
         """The exchange after a step of its run."""

@@ -146,6 +146,7 @@ def record(talk: Conversation) -> str:
             "conversation": talk.key or "conversation",
             "question": exchange.question,
             "where": where_json(exchange.where),
+            "language": exchange.language,
             "citewell": version("citewell"),
             **_outcome(exchange),
         }

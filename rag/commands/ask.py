@@ -26,7 +26,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--batch",
         metavar="FILE.jsonl",
-        help='lines {"id", "question", "conversation"?, "where"?} (- for stdin); prints JSONL',
+        help='lines {"id", "question", "conversation"?, "where"?, "language"?} (- for stdin); prints JSONL',
     )
 
 
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace, config: Config) -> int:
     def ask(item: Json) -> Json:
         history = turns.setdefault(str(item["conversation"]), []) if item.get("conversation") is not None else []
         narrowed = where_of(item["where"]) if "where" in item else where
-        answer = engine.ask(item["question"], history=history, where=narrowed)
+        answer = engine.ask(item["question"], history=history, where=narrowed, language=str(item.get("language") or ""))
         papers = tuple(dict.fromkeys(c.paper_id for c in answer.citations))
         history.append(Turn(answer.resolved_question, answer.text, papers))
         return answer_json(answer)

@@ -444,6 +444,7 @@ def test_the_language_of_the_answer_may_be_another_than_that_of_the_question(
     for question, language in ((QUESTION, "Chinese"), (CHINESE, "English")):
         *_, last = engine.stream(question, language=language)
         assert isinstance(last, Finished)
+        assert engine.ask(question, language=language).text == last.answer.text
         shown.append(last.answer.sentences[0].text.rstrip("。."))
     assert shown == [TRANSLATED, TRUE]
 

@@ -223,7 +223,7 @@ def test_cited_papers_as_ris_and_csl_json_are_read_back_whole() -> None:
 
 def test_a_record_holds_the_answers_and_is_a_batch_to_ask_again() -> None:
     narrow = Filter.parse(year="2019..", venue=["ICML"])
-    talk = replace(TALK.and_then(Exchange("and?", stopped=True, where=narrow)), key="k1")
+    talk = replace(TALK.and_then(Exchange("and?", stopped=True, where=narrow, language="Chinese")), key="k1")
     lines = [json.loads(line) for line in export(talk, "record").text.splitlines()]
     assert [(x["id"], x["conversation"], x["question"]) for x in lines] == [
         (1, "k1", "What does *it* cost?"),
@@ -234,3 +234,4 @@ def test_a_record_holds_the_answers_and_is_a_batch_to_ask_again() -> None:
     assert [p["paper_id"] for p in lines[0]["papers"]] == ["p1"]
     assert lines[1]["error"] == "stopped"
     assert [where_of(x["where"]) for x in lines] == [EVERYTHING, narrow]
+    assert [x["language"] for x in lines] == ["", "Chinese"]
