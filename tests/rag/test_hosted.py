@@ -53,7 +53,9 @@ def test_a_question_is_answered_by_way_of_a_server(
     smol: EmbeddedLLM, seeds_library: Library, keeps_the_contract: Callable[..., None], tmp_path: Path
 ) -> None:
     llm = load_llm(settings(tmp_path, llm_url=f"{smol.address}/v1", llm_model="smol", llm_key="not-a-key"))
-    events = list(CitewellQueryEngine(CitewellRetriever(seeds_library), llm, evidence_tokens=150).stream(QUESTION))
+    # so small a model is asked for an answer whatever it thinks of the evidence
+    engine = CitewellQueryEngine(CitewellRetriever(seeds_library), llm, evidence_tokens=150, threshold=0.0)
+    events = list(engine.stream(QUESTION))
     assert any(isinstance(e, Token) and e.text for e in events)
     last = events[-1]
     assert isinstance(last, Finished)
