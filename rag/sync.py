@@ -360,13 +360,7 @@ class _Sync:
             if path.name != words:
                 shutil.rmtree(path, ignore_errors=True)
         kept = embeddings_of(self._folder, collection)
-        for path in (
-            *self._folder.glob("embeddings-*"),
-            *self._folder.glob("tokens-*"),
-        ):  # those of an older format too
-            if not path.name.startswith(kept.name):
-                with contextlib.suppress(OSError):  # another process may be reading it still
-                    path.unlink()
+        self._forget_embeddings(lambda file: not file.startswith(kept.name))
         held = store.collection(collection)
         if len(held) > 1.2 * self._catalogue.count_chunks():
             gone = held.ids() - self._catalogue.papers_of_chunks().keys()
