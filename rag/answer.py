@@ -214,7 +214,11 @@ class _Run:
         if abstain.hopeless(hits):
             yield Finished(self._abstained(question, hits, 0.0, "not-in-library"))
             return
-        against = self._against_premise(question, hits)
+        paper, idf = hits[0].paper, self._snapshot.words.idf
+        second = self._picker.second_paper(question.resolved, hits)
+        premise = premise_of(question.resolved) if second is None else ""  # of two papers nothing is taken for granted
+        passages = passages_of(paper) if premise else []
+        against = wrong_premise(question.resolved, passages, paper.label, idf) if premise else None
         if against is not None:
             yield Finished(self._abstained(question, hits, 0.0, "premise", against=against))
             return
@@ -222,13 +226,13 @@ class _Run:
         evidence = self._picker.pick(question.resolved, hits, budget=self._engine._evidence_tokens)
         messages = answer_prompt(question.resolved, evidence, labels_of)
         yield from self._place.wait(volume(tokens_of(messages), _OUTPUT))
-        told = self._leaning(told_prompt(question.resolved, evidence, labels_of))
+        told = yield from self._leaning(told_prompt(question.resolved, evidence, labels_of))
         self._signals["told"] = round(told, 4)
         if told <= abstain.UNTOLD and self._threshold() > 0:
             yield Finished(self._abstained(question, hits, 0.0, "not-in-library"))
             return
-        against = self._against_premise(question, hits, evidence)
-        if against is not None:
+        if premise and (yield from self._leaning(premise_prompt(premise, evidence, labels_of))) < 0:
+            against = speaking_of(premise, passages, paper.label, idf)
             yield Finished(self._abstained(question, hits, 0.0, "premise", against=against))
             return
         said = ""
@@ -241,7 +245,7 @@ class _Run:
                 if delta:
                     self._mark("first_token")
                 yield Token(delta)
-        own, checked, failed = self._check(question, said, hits, evidence)
+        own, checked, failed = self._check(question, said, hits, second, evidence)
         row = abstain.features(
             question.resolved, hits, evidence, own, failed, told, self._snapshot, self._library.embedder
         )
@@ -292,25 +296,11 @@ class _Run:
     def _search(self, question: str, k: int) -> list[Hit]:
         return self._engine._retriever.search(question, k=k, where=self._where)
 
-    def _against_premise(
-        self, question: Question, hits: Sequence[Hit], evidence: Sequence[Evidence] = ()
-    ) -> Passage | None:
-        """What the best paper says against what the question takes for granted of it: as its words tell or, where there is
-        ``evidence``, as the language model finds. Of a question about two papers nothing."""
-        said = premise_of(question.resolved)
-        if not said or self._picker.second_paper(question.resolved, hits) is not None:
-            return None
-        paper, idf = hits[0].paper, self._snapshot.words.idf
-        if not evidence:
-            return wrong_premise(question.resolved, passages_of(paper), paper.label, idf)
-        prompt = premise_prompt(said, evidence, {h.paper.paper_id: h.paper.label for h in hits})
-        return speaking_of(said, passages_of(paper), paper.label, idf) if self._leaning(prompt) < 0 else None
-
     def _check(
-        self, question: Question, said: str, hits: Sequence[Hit], evidence: Sequence[Evidence]
+        self, question: Question, said: str, hits: Sequence[Hit], second: Hit | None, evidence: Sequence[Evidence]
     ) -> tuple[list[Checked], list[Checked], int]:
-        """The answer as far as the model's own sentences hold, the answer to be shown, and how many did not hold."""
-        second = self._picker.second_paper(question.resolved, hits)
+        """The answer as far as the model's own sentences hold, the answer to be shown, and how many did not hold; ``second``
+        is the paper that the question needs beside the first."""
         kept, failed = check_claims(
             split_claims(said),
             question.resolved,
@@ -334,10 +324,10 @@ class _Run:
         )
         return own, shown, len(failed)
 
-    def _leaning(self, messages: list[ChatMessage]) -> float:
+    def _leaning(self, messages: list[ChatMessage]) -> Generator[Event, None, float]:
         """How far the language model leans to yes. Raises ModelError where it fails."""
         with self._explained():
-            return leaning(self._llm, messages)
+            return (yield from leaning(self._llm, messages))
 
     def _deltas(self, messages: list[ChatMessage]) -> Generator[str, None, None]:
         """Pieces of the language model's text. Raises ModelError where it fails, whichever it is."""

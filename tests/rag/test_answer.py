@@ -286,6 +286,22 @@ def test_closing_the_stream_stops_the_model(retriever: CitewellRetriever, script
     assert (call.ended, len(call.said)) == ("closed", 1)
 
 
+@pytest.mark.parametrize(
+    ("question", "task"), [(QUESTION, "told"), ("How does GeoSPRINT allocate its steps?", "premise")]
+)
+def test_closing_the_stream_stops_the_model_before_its_answer_too(
+    retriever: CitewellRetriever, scripted: Callable[..., Any], question: str, task: str
+) -> None:
+    llm = scripted(**{"told": "Yes", task: "word " * 500}, answer=TRUE)
+    stream = CitewellQueryEngine(retriever, llm).stream(question)
+    for _ in stream:
+        if llm.tasks[-1:] == [task]:
+            break
+    stream.close()  # type: ignore[attr-defined]
+    assert llm.tasks[-1] == task
+    assert (llm.calls[-1].ended, len(llm.calls[-1].said)) == ("closed", 1)
+
+
 def test_a_stream_closed_before_the_first_word_never_asks_the_model(
     retriever: CitewellRetriever, scripted: Callable[..., Any]
 ) -> None:

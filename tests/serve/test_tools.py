@@ -81,6 +81,7 @@ def test_a_call_that_is_given_up_frees_the_engine(engine: Any, helpers: Any) -> 
         await asyncio.to_thread(helpers.until, lambda: engine.left == ["hold"])
 
     with_client(tools_over(engine), work)
+    assert (len(engine.asked), engine.left) == (1, ["hold"])
 
 
 def test_the_same_tools_are_served_over_http(address: str, helpers: Any) -> None:
